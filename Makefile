@@ -1,0 +1,53 @@
+# Every target makes its own .venv: nothing needs to be installed by hand.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+NATIVE := $(wildcard src/diffhash/native/*.cpp src/diffhash/native/*.hpp)
+
+.PHONY: help demo test check docs bench clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade pip
+
+# The package is installed in editable mode, so only its build files make it stale.
+$(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
+	$(PIP) install --constraint constraints.txt --editable '.[test]'
+	@touch $@
+
+$(VENV)/.check: $(VENV)/.package
+	$(PIP) install --constraint constraints.txt --editable '.[test,check]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.package
+	$(PIP) install --constraint constraints.txt --editable '.[test,docs]'
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.package
+	$(PIP) install --constraint constraints.txt --editable '.[test,bench]'
+	@touch $@
+
+demo: $(VENV)/.package ## learn on pairs, encode, search, evaluate
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.package ## run the tests
+	$(BIN)/python -m pytest
+
+check: $(VENV)/.check ## format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+docs: $(VENV)/.docs ## build the documentation, warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+bench: $(VENV)/.bench ## measure training against its floor and its peers
+	$(BIN)/python -m benchmarks.training
+
+clean: ## remove what these targets made
+	rm -rf $(VENV) build dist docs/_build demo
