@@ -2,7 +2,21 @@
 
 from importlib.metadata import version as _version
 
-from . import errors
+from . import codes, datasets, errors, evaluation
+from .evaluation import evaluate
+from .hashers import BoostedHash, DiffHash, KernelDiffHash, load
+from .pairs import Pairs
 
-__all__ = ["errors"]
+__all__ = [
+    "BoostedHash",
+    "DiffHash",
+    "KernelDiffHash",
+    "Pairs",
+    "codes",
+    "datasets",
+    "errors",
+    "evaluate",
+    "evaluation",
+    "load",
+]
 __version__ = _version("diffhash")
