@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 
 from .histograms import joint_counts
-from .maps import FeatureMap
+from .maps import MappedView
 from .moments import augmented_product, incidence, shifted
 from .pairs import ResolvedPairs
 from .thresholds import agreement, search_grid
@@ -66,7 +66,9 @@ class PairWeights:
         return correlation
 
 
-def leading_directions(moment: FloatArray, n_directions: int, *, one_view: bool) -> tuple[FloatArray, FloatArray]:
+def leading_directions(
+    moment: FloatArray, n_directions: int, *, one_view: bool
+) -> tuple[FloatArray, FloatArray]:
     """Directions along which a bit may correlate most, as columns, best first.
 
     Parameters
@@ -95,10 +97,8 @@ def leading_directions(moment: FloatArray, n_directions: int, *, one_view: bool)
 
 
 def boost(
-    x: Any,
-    map_x: FeatureMap,
-    y: Any,
-    map_y: FeatureMap,
+    x: MappedView,
+    y: MappedView,
     pairs: ResolvedPairs,
     *,
     n_bits: int,
@@ -110,8 +110,8 @@ def boost(
 
     Parameters
     ----------
-    x, y : arrays of shape (n, n_features), (n', n_features'); ``y`` is not read with one view
-    map_x, map_y : FeatureMap
+    x, y : MappedView
+        The same with one view.
     pairs : ResolvedPairs, both sets listed
     n_bits, n_directions : int
     min_share, n_bins
@@ -125,9 +125,7 @@ def boost(
     """
     assert pairs.positive is not None, "boosting works on listed pairs"
     assert pairs.negative is not None, "boosting works on listed pairs"
-    features_x = map_x.transform(x)
-    features_y = features_x if pairs.one_view else map_y.transform(y)
-    left_x, left_y = _left_to_subtract(features_x, map_x), _left_to_subtract(features_y, map_y)
+    features_x, features_y = x.whole(), y.whole()
     boosted = PairWeights(pairs.positive, pairs.negative)
     i, j = boosted.index
     partners = _SignedPartners(boosted.index, pairs.n_x, pairs.n_y, features_y.dtype)
@@ -138,12 +136,14 @@ def boost(
     for bit in range(n_bits):
         signed = boosted.weights * boosted.signs
         matrix = partners.matrix(signed)
-        moment = augmented_product(features_x, matrix @ features_y, np.asarray(matrix.sum(axis=1)).reshape(-1))
-        p, q = leading_directions(
-            shifted(moment, left_x, left_y)[:-1, :-1], n_directions, one_view=pairs.one_view
+        moment = augmented_product(
+            features_x, matrix @ features_y, np.asarray(matrix.sum(axis=1)).reshape(-1)
         )
-        values_x = _apply(features_x, p, left_x)
-        values_y = None if pairs.one_view else _apply(features_y, q, left_y)
+        p, q = leading_directions(
+            shifted(moment, x.offset, y.offset)[:-1, :-1], n_directions, one_view=pairs.one_view
+        )
+        values_x = x.project(p.T)
+        values_y = None if pairs.one_view else y.project(q.T)
 
         def loss(bins_x: IntArray, bins_y: IntArray, signed: FloatArray = signed) -> FloatArray:
             counts = joint_counts(bins_x, bins_y, (i, j), n_bins, signed)
@@ -169,14 +169,3 @@ class _SignedPartners:
     def matrix(self, values: FloatArray) -> Any:
         self._matrix.data[:] = values[self._order]
         return self._matrix
-
-
-def _left_to_subtract(features: Any, feature_map: FeatureMap) -> FloatArray:
-    """Sparse features are not centred; the sums and the projections are, afterwards."""
-    if isinstance(features, np.ndarray) or feature_map.offset is None:
-        return np.zeros(features.shape[1])
-    return feature_map.offset
-
-
-def _apply(features: Any, directions: FloatArray, left: FloatArray) -> FloatArray:
-    return np.asarray(features @ directions.astype(features.dtype) - (left @ directions).astype(features.dtype))

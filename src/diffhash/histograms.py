@@ -83,11 +83,12 @@ class JointHistogram:
         if bins_y is None:
             bins_y = bins_x
             self._add_rows(self.rows_y, bins_x, groups_x)
-            related = slice(None)
             if self.scheme.groups is not None and groups_x is not None:
-                related = self.scheme.groups.self_related()[groups_x]
+                bins_own = bins_x[:, self.scheme.groups.self_related()[groups_x]]
+            else:
+                bins_own = bins_x
             for bit in range(self.n_bits):
-                self.own[bit] += np.bincount(bins_x[bit][related], minlength=self.n_bins)
+                self.own[bit] += np.bincount(bins_own[bit], minlength=self.n_bins)
         else:
             self._add_rows(self.rows_y, bins_y, groups_y)
         for table, index in ((self.positive, positive), (self.negative, negative)):
@@ -137,7 +138,7 @@ class JointHistogram:
 
     def _every(self) -> Counts:
         x, y = self.rows_x.sum(axis=0), self.rows_y.sum(axis=0)
-        return x[:, :, None] * y[:, None, :]
+        return np.asarray(x[:, :, None] * y[:, None, :])
 
     def _related(self) -> Counts:
         groups = self.scheme.groups
@@ -172,11 +173,13 @@ def joint_counts(
             [1, 1]]])
     """
     i, j = index
-    cells = [
-        np.bincount(x.take(i).astype(np.intp) * n_bins + y.take(j), weights, minlength=n_bins**2)
-        for x, y in zip(bins_x, bins_y, strict=True)
-    ]
-    return np.stack(cells).reshape(-1, n_bins, n_bins)
+    counts = np.empty((len(bins_x), n_bins**2), dtype=np.int64 if weights is None else np.float64)
+    for bit, (x, y) in enumerate(zip(bins_x, bins_y, strict=True)):
+        # Widened before they are gathered: there are fewer objects than pairs.
+        cells = (x.astype(np.intp) * n_bins).take(i)
+        cells += y.astype(np.intp).take(j)
+        counts[bit] = np.bincount(cells, weights, minlength=n_bins**2)
+    return counts.reshape(-1, n_bins, n_bins)
 
 
 def grid_edges(mean: FloatArray, deviation: FloatArray, n_bins: int) -> FloatArray:

@@ -62,7 +62,7 @@ class LabelGroups:
 
     def self_related(self) -> BoolArray:
         """Whether an object of each group is similar to itself: not if it has no label at all."""
-        return np.ones(self.n_groups, dtype=bool) if self.sets is None else self.sets.any(axis=1)
+        return np.ones(self.n_groups, dtype=bool) if self.sets is None else np.asarray(self.sets.any(axis=1))
 
     def check_closed_form(self, caller: str) -> None:
         """Refuse the closed form where it would be slow."""
@@ -105,7 +105,9 @@ def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:
         )
     if array.ndim == 2:
         if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
-            raise PairsError(f"{caller}: {which} of shape {array.shape} must hold only 0 and 1 (or booleans).")
+            raise PairsError(
+                f"{caller}: {which} of shape {array.shape} must hold only 0 and 1 (or booleans)."
+            )
         return array.astype(bool)
     if array.dtype.kind == "f" and np.isnan(array).any():
         row = int(np.flatnonzero(np.isnan(array))[0])
@@ -153,7 +155,9 @@ def _membership(groups: LabelGroups, rows: IntArray) -> Any:
     """Rows by labels, sparse float32: one label each, or label sets."""
     if groups.sets is None:
         ones = np.ones(len(rows), dtype=np.float32)
-        return scipy.sparse.csr_array((ones, (np.arange(len(rows)), rows)), shape=(len(rows), groups.n_groups))
+        return scipy.sparse.csr_array(
+            (ones, (np.arange(len(rows)), rows)), shape=(len(rows), groups.n_groups)
+        )
     return scipy.sparse.csr_array(groups.sets.astype(np.float32))[rows]
 
 

@@ -20,11 +20,19 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from .maps import FeatureMap, block_rows
+from .maps import MappedView
 from .pairs import PairScheme, ResolvedPairs
 from .types import FloatArray, IntArray, PairIndex
 
-__all__ = ["PairMoments", "augmented_product", "difference_covariances", "incidence", "pair_moments", "shifted"]
+__all__ = [
+    "PairMoments",
+    "augmented_product",
+    "difference_covariances",
+    "incidence",
+    "listed_difference",
+    "pair_moments",
+    "shifted",
+]
 
 Moments = NDArray[np.float64]
 
@@ -118,7 +126,9 @@ class PairMoments:
         if self.scheme.one_view:
             similar = self.scheme.groups.self_related()[groups] if self.scheme.groups is not None else None
             for slot, chosen in enumerate((rows if similar is None else rows[similar], rows)):
-                self.own[slot] += shifted(augmented_product(chosen, chosen, np.ones(chosen.shape[0])), left, left)
+                self.own[slot] += shifted(
+                    augmented_product(chosen, chosen, np.ones(chosen.shape[0])), left, left
+                )
             self.rows_x += table
             self.rows_y += table
         elif side == "x":
@@ -157,10 +167,8 @@ class PairMoments:
 
     def means(self) -> tuple[FloatArray, FloatArray]:
         """Means of the rows of the two views."""
-        return tuple(  # type: ignore[return-value] # there are two views
-            rows[:, :-1].sum(axis=0) / rows[:, -1].sum() + shift
-            for rows, shift in ((self.rows_x, self.shift_x), (self.rows_y, self.shift_y))
-        )
+        x, y = self.rows_x.sum(axis=0), self.rows_y.sum(axis=0)
+        return x[:-1] / x[-1] + self.shift_x, y[:-1] / y[-1] + self.shift_y
 
     def sums(self) -> tuple[Moments, Moments]:
         """Sums over all positives and over all negatives, implied ones included, about the shift."""
@@ -201,52 +209,76 @@ class PairMoments:
         return positive, negative
 
 
-def pair_moments(
-    x: Any, map_x: FeatureMap, y: Any, map_y: FeatureMap, pairs: ResolvedPairs
-) -> PairMoments:
-    """Moments of the mapped features of two views in memory, block by block.
+def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMoments:
+    """Moments of two views in memory, block by block.
 
-    Each object's features are computed once. Only explicit pairs that are not aligned need the
-    features of a whole view at a time (those of y).
+    Only explicit pairs that are not aligned need the features of a whole view at a time (those of y).
 
     Parameters
     ----------
-    x, y : arrays of shape (n, n_features), (n', n_features'); ``y`` is not read with one view
-    map_x, map_y : FeatureMap
+    x, y : MappedView
+        The same with one view.
     pairs : ResolvedPairs
     """
     scheme = pairs.scheme
-    groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
-    moments = PairMoments(scheme, np.zeros(map_x.n_features_out), np.zeros(map_y.n_features_out))
-    listed = {"positive": pairs.positive, "negative": pairs.negative}
+    moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
     scattered = {
-        kind: incidence(index, pairs.n_x, pairs.n_y, x.dtype)
-        for kind, index in listed.items()
+        kind: incidence(index, pairs.n_x, pairs.n_y, y.dtype)
+        for kind, index in (("positive", pairs.positive), ("negative", pairs.negative))
         if index is not None and not (pairs.aligned and kind == "positive")
     }
-    all_y = map_y.transform(x if pairs.one_view else y) if scattered else None
-    if not pairs.one_view and all_y is not None:
-        moments.update_rows("y", all_y, groups_y)
-    width = max(map_x.n_features_in, map_x.n_features_out)
-    for rows in block_rows(pairs.n_x, width):
-        block = all_y[rows] if pairs.one_view and all_y is not None else map_x.transform(x[rows])
+    groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
+    for rows, block in x.blocks():
         moments.update_rows("x", block, None if groups_x is None else groups_x[rows])
-        for kind, partners in scattered.items():
-            some = partners[rows]
-            moments.update_pairs(kind, block, some @ all_y, np.asarray(some.sum(axis=1)).reshape(-1))
+        for kind, matrix in scattered.items():
+            moments.update_pairs(kind, block, *_partners(matrix[rows], y))
         if pairs.aligned:
-            partner = map_y.transform(y[rows]) if all_y is None else all_y[rows]
-            moments.update_pairs("positive", block, partner, np.ones(block.shape[0]))
-            if all_y is None:
-                moments.update_rows("y", partner, None)
-    if not pairs.one_view and not pairs.aligned and all_y is None:
-        for rows in block_rows(pairs.n_y, max(map_y.n_features_in, map_y.n_features_out)):
-            moments.update_rows("y", map_y.transform(y[rows]), None if groups_y is None else groups_y[rows])
+            partner = y.rows(rows)
+            moments.update_pairs("positive", block, partner, np.ones(partner.shape[0]))
+            moments.update_rows("y", partner)
+    if not (pairs.one_view or pairs.aligned):
+        for rows, block in y.blocks():
+            moments.update_rows("y", block, None if groups_y is None else groups_y[rows])
     return moments
 
 
+def listed_difference(
+    x: MappedView, y: MappedView, pairs: ResolvedPairs, gamma: float, center: tuple[bool, bool]
+) -> FloatArray:
+    r"""The paper's :math:`\Sigma^N - \gamma \Sigma^P` when both sets are listed, in one sweep.
+
+    The same as going by :func:`pair_moments`, with half of the arithmetic: each pair carries its
+    weight, so that there is one matrix product instead of two.
+    """
+    assert pairs.positive is not None, "both sets must be listed"
+    assert pairs.negative is not None, "both sets must be listed"
+    index = tuple(np.concatenate(sides) for sides in zip(pairs.positive, pairs.negative, strict=True))
+    weights = np.repeat(
+        [-gamma / pairs.n_positive, 1.0 / pairs.n_negative], [pairs.n_positive, pairs.n_negative]
+    )
+    matrix = scipy.sparse.csr_array((weights.astype(y.dtype), index), shape=(pairs.n_x, pairs.n_y))
+    table = np.zeros((x.n_features + 1, y.n_features + 1))
+    for rows, block in x.blocks():
+        table += augmented_product(block, *_partners(matrix[rows], y))
+    dx, dy = (
+        _row_mean(view) if wanted else np.zeros(view.n_features)
+        for view, wanted in zip((x, y), center, strict=True)
+    )
+    return shifted(table, dx, dy)[:-1, :-1]
+
+
+def _partners(matrix: Any, y: MappedView) -> tuple[Any, FloatArray]:
+    """For each row of a sparse matrix the weighted sum of its partners, and the sum of the weights."""
+    return matrix @ y.whole(), np.asarray(matrix.sum(axis=1, dtype=np.float64)).reshape(-1)
+
+
+def _row_mean(view: MappedView) -> FloatArray:
+    total = sum(np.asarray(block.sum(axis=0, dtype=np.float64)).reshape(-1) for _, block in view.blocks())
+    return np.asarray(total) / view.n_rows
+
+
 def difference_covariances(
-    x: Any, feature_map: FeatureMap, pairs: ResolvedPairs, moments: PairMoments
+    x: MappedView, pairs: ResolvedPairs, moments: PairMoments
 ) -> tuple[FloatArray, FloatArray]:
     r"""Mean of :math:`(x - x')(x - x')^T` over the positives and over the negatives of one view.
 
@@ -256,16 +288,15 @@ def difference_covariances(
 
     Parameters
     ----------
-    x : array of shape (n, n_features)
-    feature_map : FeatureMap
+    x : MappedView
     pairs : ResolvedPairs, of one view
     moments : PairMoments
         Those of the same view and pairs.
     """
-    own = np.zeros((2, feature_map.n_features_out, feature_map.n_features_out))
+    own = np.zeros((2, x.n_features, x.n_features))
     degrees = pairs.degrees()
-    for rows in block_rows(pairs.n_x, max(feature_map.n_features_in, feature_map.n_features_out)):
-        block = _dense(feature_map.transform(x[rows]))
+    for rows, block in x.blocks():
+        block = _dense(block)
         for slot in (0, 1):
             own[slot] += block.T @ (block * degrees[slot][rows, None].astype(block.dtype))
     positive, negative = (

@@ -145,7 +145,9 @@ class Pairs:
         positive, aligned = self.positive, False
         if self._n_aligned is not None:
             if one_view:
-                raise PairsError(f"{caller}: aligned rows are pairs between two views, but there is one view.")
+                raise PairsError(
+                    f"{caller}: aligned rows are pairs between two views, but there is one view."
+                )
             if not self._n_aligned == n_x == n_second:
                 raise PairsError(
                     f"{caller}: {self._n_aligned} aligned rows need views of as many rows, got {n_x} and {n_second}."
@@ -276,7 +278,9 @@ class ResolvedPairs:
             lambda: np.full(self.n_x, self.n_x - 1.0),
         )
 
-    def listed(self, n_positive: int, n_negative: int, rng: np.random.Generator, *, caller: str) -> ResolvedPairs:
+    def listed(
+        self, n_positive: int, n_negative: int, rng: np.random.Generator, *, caller: str
+    ) -> ResolvedPairs:
         """The same pairs with both sets listed: implied ones are drawn, at most that many of each."""
         positive, negative = self.positive, self.negative
         groups = self.groups
@@ -287,7 +291,9 @@ class ResolvedPairs:
         if negative is None:
             n = min(n_negative, self.n_negative)
             if groups is not None:
-                negative = sample_pairs(groups, n, similar=False, one_view=self.one_view, rng=rng, caller=caller)
+                negative = sample_pairs(
+                    groups, n, similar=False, one_view=self.one_view, rng=rng, caller=caller
+                )
             else:
                 negative = self._draw_rest(positive, n, rng)
         return ResolvedPairs(self.n_x, self.n_y, self.one_view, positive, negative, None, self.aligned)
@@ -338,12 +344,18 @@ def _as_set(index: PairIndex, n_x: int, n_y: int, one_view: bool, name: str, cal
     if one_view:
         i, j = np.minimum(i, j), np.maximum(i, j)
         i, j = i[i != j], j[i != j]
-    keys = np.unique(i * n_y + j)
+    keys = i * n_y + j
+    if np.all(keys[1:] > keys[:-1]):
+        return i, j
+    keys = np.unique(keys)
     return keys // n_y, keys % n_y
 
 
 def _check_disjoint(positive: PairIndex, negative: PairIndex, n_y: int, caller: str) -> None:
-    both = np.intersect1d(positive[0] * n_y + positive[1], negative[0] * n_y + negative[1], assume_unique=True)
+    keys, others = (i * n_y + j for i, j in sorted((positive, negative), key=lambda index: len(index[0])))
+    # Both are sorted: look the fewer up among the more.
+    places = np.minimum(np.searchsorted(others, keys), max(len(others) - 1, 0))
+    both = keys[others[places] == keys] if len(others) else keys[:0]
     if both.size:
         i, j = divmod(int(both[0]), n_y)
         raise PairsError(

@@ -157,8 +157,8 @@ def search_grid(
     for level in ("coarse", "fine"):
         bins = [bin_values(both[0], edges[0])]
         bins.append(bins[0] if y is None else bin_values(both[1], edges[1]))
-        shares = [_evenness(binned, n_bins) for binned in bins]
-        cells, lowest = _best_cells(cost(*bins), *shares, min_share, one_view=y is None)
+        share_x, share_y = (_evenness(binned, n_bins) for binned in bins)
+        cells, lowest = _best_cells(cost(*bins), share_x, share_y, min_share, one_view=y is None)
         if level == "coarse":
             edges = [_finer(side, cell) for side, cell in zip(edges, cells, strict=True)]
     a, b = (-_separate(*side) for side in zip(both, bins, cells, strict=True))

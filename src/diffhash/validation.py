@@ -46,7 +46,9 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
             "For one object pass X.reshape(1, -1)."
         )
     if X.dtype.kind not in "fiub":
-        raise InputError(f"{who} must hold real numbers, got dtype {X.dtype}. Convert it to float32 or float64.")
+        raise InputError(
+            f"{who} must hold real numbers, got dtype {X.dtype}. Convert it to float32 or float64."
+        )
     if 0 in X.shape:
         raise InputError(f"{who} is empty: shape {X.shape}.")
     if X.dtype not in (np.float32, np.float64):
@@ -136,7 +138,9 @@ def check_choice(value: Any, name: str, choices: Sequence[str], *, caller: str) 
     return value
 
 
-def by_modality(value: T | Mapping[str, T], modalities: Sequence[str], name: str, *, caller: str) -> dict[str, T]:
+def by_modality(
+    value: T | Mapping[str, T], modalities: Sequence[str], name: str, *, caller: str
+) -> dict[str, T]:
     """Spread a parameter over the modalities: one value for all, or a dict that names each.
 
     Examples

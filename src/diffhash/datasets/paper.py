@@ -80,6 +80,6 @@ def make_paper_data(
             m: (centers[m][labels] + noise[m] * rng.standard_normal((n, d))).astype(np.float32)
             for m, d in _DIMENSIONS.items()
         }
-        return Split(views, {m: labels for m in _DIMENSIONS})
+        return Split(views, dict.fromkeys(_DIMENSIONS, labels))
 
     return MultimodalData(draw(n_train), draw(n_test))

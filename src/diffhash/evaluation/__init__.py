@@ -3,8 +3,8 @@
 from .metrics import (
     average_precision,
     equal_error_rate,
-    precision_recall_curve,
     precision_recall_at,
+    precision_recall_curve,
     roc_curve,
 )
 from .result import Evaluation, evaluate

@@ -58,7 +58,7 @@ def average_precision(table: IntArray) -> FloatArray:
     gained = (relevant_before + 1) * inverse_places + slope * (tied - (before + 1) * inverse_places)
     total = relevant.sum(axis=-1)
     summed = (relevant / size * gained).sum(axis=-1)
-    return np.divide(summed, total, out=np.full(total.shape, np.nan), where=total > 0)
+    return np.asarray(np.divide(summed, total, out=np.full(total.shape, np.nan), where=total > 0))
 
 
 def roc_curve(table: IntArray) -> tuple[FloatArray, FloatArray]:

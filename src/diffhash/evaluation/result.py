@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from ..types import CodeArray, FloatArray
 from ..validation import check_count
-from .metrics import average_precision, equal_error_rate, precision_recall_at, precision_recall_curve, roc_curve
+from .metrics import (
+    average_precision,
+    equal_error_rate,
+    precision_recall_at,
+    precision_recall_curve,
+    roc_curve,
+)
 from .table import distance_table
 
 __all__ = ["Evaluation", "evaluate"]

@@ -43,9 +43,20 @@ def distance_table(
     """
     caller = "evaluate"
     for name, codes in (("query_codes", query_codes), ("database_codes", database_codes)):
-        if not isinstance(codes, np.ndarray) or codes.dtype != np.uint8 or codes.ndim != 2 or 0 in codes.shape:
-            got = f"{codes.dtype} of shape {codes.shape}" if isinstance(codes, np.ndarray) else type(codes).__name__
-            raise CodeError(f"{caller}: {name} must be packed codes, uint8 of shape (n, n_bytes), not empty; got {got}.")
+        if (
+            not isinstance(codes, np.ndarray)
+            or codes.dtype != np.uint8
+            or codes.ndim != 2
+            or 0 in codes.shape
+        ):
+            got = (
+                f"{codes.dtype} of shape {codes.shape}"
+                if isinstance(codes, np.ndarray)
+                else type(codes).__name__
+            )
+            raise CodeError(
+                f"{caller}: {name} must be packed codes, uint8 of shape (n, n_bytes), not empty; got {got}."
+            )
     if query_codes.shape[1] != database_codes.shape[1]:
         raise CodeError(
             f"{caller}: query codes have {query_codes.shape[1]} bytes, database codes {database_codes.shape[1]}. "

@@ -227,5 +227,3 @@ def _choose_couple(views: Mapping[str, Any], pairs: Any, caller: str) -> tuple[t
         raise PairsError(f"{caller}: a couple names two modalities (or one), got {couple!r}.")
     couple = tuple(known_modality(name, known, caller=caller) for name in dict.fromkeys(couple))
     return couple, chosen
-
-

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..boosting import boost
 from ..errors import ParameterError, RankWarning
+from ..maps import MappedView
 from ..validation import check_count, check_number
 from .base import BaseHasher, Couple, Learned
 from .features import linear_maps
@@ -34,8 +35,11 @@ class BoostedHash(BaseHasher):
     sample_size : (int, int)
         At most this many positives and negatives are drawn where pairs are implied by labels or as
         "every other pair"; listed pairs are all used.
-    min_share, n_bins
-        See :class:`DiffHash`.
+    min_share : float
+        Thresholds leave at least this share of each view's objects on either side. Uneven bits are
+        more useful here than in :class:`DiffHash`, since later bits know of them.
+    n_bins : int
+        Intervals of the threshold grid, 4 to 256.
     center, standardize, whiten, shrinkage
         See :class:`DiffHash`.
     random_state : int or None
@@ -76,7 +80,7 @@ class BoostedHash(BaseHasher):
         n_directions: int = 1,
         *,
         sample_size: tuple[int, int] = (10_000, 100_000),
-        min_share: float = 0.05,
+        min_share: float = 0.01,
         n_bins: int = 64,
         center: bool | Mapping[str, bool] = True,
         standardize: bool | Mapping[str, bool] = False,
@@ -110,12 +114,11 @@ class BoostedHash(BaseHasher):
     def _learn(self, couple: Couple) -> Learned:
         first, second = couple.modalities[0], couple.modalities[-1]
         maps = linear_maps(self, couple)
+        views = {m: MappedView(couple.views[m], maps[m]) for m in couple.modalities}
         rng = np.random.default_rng(self.random_state)
         projections, thresholds, correlations = boost(
-            couple.views[first],
-            maps[first],
-            couple.views[second],
-            maps[second],
+            views[first],
+            views[second],
             couple.pairs.listed(*self.sample_size, rng, caller=self._caller),
             n_bits=self.n_bits,
             n_directions=self.n_directions,

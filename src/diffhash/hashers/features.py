@@ -18,12 +18,17 @@ def linear_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
     caller = f"{type(hasher).__name__}.fit"
     settings: dict[str, dict[str, Any]] = {m: {} for m in couple.modalities}
     for name in ("center", "standardize", "whiten"):
-        for modality, value in by_modality(getattr(hasher, name), couple.modalities, name, caller=caller).items():
+        for modality, value in by_modality(
+            getattr(hasher, name), couple.modalities, name, caller=caller
+        ).items():
             settings[modality][name] = check_flag(value, name, caller=caller)
-    for modality, value in by_modality(hasher.shrinkage, couple.modalities, "shrinkage", caller=caller).items():
+    for modality, value in by_modality(
+        hasher.shrinkage, couple.modalities, "shrinkage", caller=caller
+    ).items():
         settings[modality]["shrinkage"] = check_number(value, "shrinkage", caller=caller, high=1.0)
     return {
-        m: LinearMap.fit(couple.views[m], who=f"{caller}: modality {m!r}", **settings[m]) for m in couple.modalities
+        m: LinearMap.fit(couple.views[m], who=f"{caller}: modality {m!r}", **settings[m])
+        for m in couple.modalities
     }
 
 

@@ -39,7 +39,9 @@ def save_hasher(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:
     parameters = hasher.get_params(deep=False)
     header = {
         "class": type(hasher).__name__,
-        "parameters": {name: _to_json(value, f"parameter/{name}", arrays) for name, value in parameters.items()},
+        "parameters": {
+            name: _to_json(value, f"parameter/{name}", arrays) for name, value in parameters.items()
+        },
         "modalities": list(hasher.modalities_),
         "n_features": [hasher.n_features_in_[m] for m in hasher.modalities_],
         "maps": [maps[m] for m in hasher.modalities_],
@@ -48,7 +50,9 @@ def save_hasher(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:
 
 
 def load(
-    path: str | os.PathLike[str], *, kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None
+    path: str | os.PathLike[str],
+    *,
+    kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
 ) -> BaseHasher:
     """Read a hasher that :meth:`save` wrote.
 
@@ -82,13 +86,17 @@ def load(
     try:
         return _from_file(header, arrays, kernel)
     except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ModelFileError(f"load: {path} has an incomplete header ({error!r}). Save the model again.") from error
+        raise ModelFileError(
+            f"load: {path} has an incomplete header ({error!r}). Save the model again."
+        ) from error
 
 
 def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kernel: Any) -> BaseHasher:
     name = header["class"]
     if name not in _CLASSES:
-        raise ModelFileError(f"load: unknown method {name!r}. Known: {', '.join(_CLASSES)}. Upgrade diffhash?")
+        raise ModelFileError(
+            f"load: unknown method {name!r}. Known: {', '.join(_CLASSES)}. Upgrade diffhash?"
+        )
     modalities = tuple(header["modalities"])
     parameters = {key: _from_json(value, arrays) for key, value in header["parameters"].items()}
     hasher = _CLASSES[name](**parameters)
@@ -135,4 +143,6 @@ def _from_json(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return {key: _from_json(item, arrays) for key, item in content.items()}
     if kind == "array":
         return arrays[content]
-    return {"tuple": tuple, "float": float, "function": lambda _: "gaussian"}[kind](content)
+    if kind == "float":
+        return float(content)
+    return tuple(content) if kind == "tuple" else "gaussian"

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, RankWarning, TooManyBitsError
-from ..maps import FeatureMap
-from ..moments import difference_covariances, pair_moments
+from ..maps import FeatureMap, MappedView
+from ..moments import difference_covariances, listed_difference, pair_moments
+from ..pairs import ResolvedPairs
 from ..projections import covariance_difference, eigen_projections, numerical_rank, singular_projections
 from ..thresholds import choose_thresholds
 from ..types import FloatArray
@@ -62,24 +63,35 @@ class SpectralHasher(BaseHasher):
             )
         maps = self._make_maps(couple)
         self._check_bits(couple, maps)
-        x, y = couple.views[first], couple.views[second]
-        moments = pair_moments(x, maps[first], y, maps[second], pairs)
-        if self.statistic == "difference":
-            positive, negative = difference_covariances(x, maps[first], pairs, moments)
-            # Here what is to be small on positives is the statistic itself, not its negative.
-            positive, negative = -positive, -negative
-        else:
-            positive, negative = moments.covariances(
-                center=tuple(self._centers(m, couple) for m in (first, second))
-            )
-        difference = covariance_difference(positive, negative, self.gamma)
+        views = {m: MappedView(couple.views[m], maps[m]) for m in couple.modalities}
+        center = (self._centers(first, couple), self._centers(second, couple))
+        difference = self._difference(views[first], views[second], pairs, center)
         P, Q, values = self._decompose(difference, pairs.one_view)
-        self._warn_of_rank(values, x.dtype, couple)
+        self._warn_of_rank(values, views[first].dtype, couple)
         projections = {first: P, second: Q}
-        zero = np.zeros(len(P))
-        projected = {m: maps[m].project(couple.views[m], projections[m], zero) for m in couple.modalities}
+        projected = {m: views[m].project(projections[m]) for m in couple.modalities}
         thresholds = pick_thresholds(self, projected, couple)
         return Learned(maps, projections, thresholds, {"singular_values": np.abs(values)})
+
+    def _difference(
+        self, x: MappedView, y: MappedView, pairs: ResolvedPairs, center: tuple[bool, bool]
+    ) -> FloatArray:
+        """The matrix whose singular vectors (or eigenvectors) are the projections."""
+        scheme = pairs.scheme
+        if (
+            scheme.positive_listed
+            and scheme.negative_listed
+            and not pairs.one_view
+            and np.isfinite(self.gamma)
+        ):
+            return listed_difference(x, y, pairs, self.gamma, center)
+        moments = pair_moments(x, y, pairs)
+        if self.statistic == "difference":
+            # What is to be small on positives is this statistic itself, not its negative.
+            positive, negative = (-table for table in difference_covariances(x, pairs, moments))
+        else:
+            positive, negative = moments.covariances(center=center)
+        return covariance_difference(positive, negative, self.gamma)
 
     def _check_bits(self, couple: Couple, maps: dict[str, FeatureMap]) -> None:
         sizes = {m: maps[m].n_features_out for m in couple.modalities}
@@ -103,7 +115,8 @@ class SpectralHasher(BaseHasher):
         if self.n_bits > rank:
             warnings.warn(
                 f"{self._caller}: the pairs of {' and '.join(map(repr, couple.modalities))} determine only {rank} "
-                f"of the {self.n_bits} bits; the others are arbitrary. Ask for at most {rank} bits, or give more objects.",
+                f"of the {self.n_bits} bits; the others are arbitrary. Ask for at most {rank} bits, "
+                "or give more objects.",
                 RankWarning,
                 stacklevel=4,
             )

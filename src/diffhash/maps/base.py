@@ -7,15 +7,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from ..errors import ModelFileError
 from ..types import FloatArray
 
-__all__ = ["FeatureMap", "block_rows", "map_from_state"]
+__all__ = ["KEEP_BYTES", "FeatureMap", "MappedView", "block_rows", "map_from_state"]
 
 #: Numbers in a block of features: 16 MB of float32, large for BLAS and small beside the data.
 _BLOCK_SIZE = 1 << 22
+#: Mapped features of a view are kept up to this size rather than computed again.
+KEEP_BYTES = 1 << 28
 
 
 def block_rows(n_rows: int, n_features: int) -> Iterator[slice]:
@@ -66,32 +69,89 @@ class FeatureMap(ABC):
         """Inverse of :meth:`state`."""
 
     def project(self, X: Any, projection: FloatArray, threshold: FloatArray) -> FloatArray:
-        """``projection @ map(x) + threshold`` for every row, in blocks.
+        """``projection @ map(x) + threshold`` for every row; see :meth:`MappedView.project`."""
+        return MappedView(X, self, keep_bytes=0).project(projection, threshold)
+
+
+class MappedView:
+    """The rows of one view, seen through a feature map, block by block.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features_in), dense or CSR
+    feature_map : FeatureMap
+    keep_bytes : int
+        Features of the whole view are kept when they take no more than this, so that several
+        passes compute them once.
+    """
+
+    def __init__(self, X: Any, feature_map: FeatureMap, keep_bytes: int = KEEP_BYTES) -> None:
+        self.X = X
+        self.map = feature_map
+        self.n_rows: int = X.shape[0]
+        self.n_features = feature_map.n_features_out
+        self.dtype = X.dtype
+        self._keep = self.n_rows * self.n_features * X.dtype.itemsize <= keep_bytes
+        self._whole: Any = None
+
+    def whole(self) -> Any:
+        """Features of all rows at once."""
+        if self._whole is None:
+            blocks = [self.map.transform(self.X[rows]) for rows in self._slices()]
+            if len(blocks) == 1:
+                self._whole = blocks[0]
+            else:
+                sparse = scipy.sparse.issparse(blocks[0])
+                self._whole = scipy.sparse.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
+        return self._whole
+
+    def rows(self, rows: slice) -> Any:
+        """Features of some rows."""
+        whole = self.whole() if self._keep else self._whole
+        return self.map.transform(self.X[rows]) if whole is None else whole[rows]
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Slices of rows and their features, all rows in turn."""
+        return ((rows, self.rows(rows)) for rows in self._slices())
+
+    def _slices(self) -> Iterator[slice]:
+        return block_rows(self.n_rows, max(self.map.n_features_in, self.n_features))
+
+    @property
+    def offset(self) -> FloatArray:
+        """What is still to be subtracted from the features of sparse rows; zeros for dense ones."""
+        if self.map.offset is None or not scipy.sparse.issparse(self.map.transform(self.X[:1])):
+            return np.zeros(self.n_features)
+        return self.map.offset
+
+    def project(self, projection: FloatArray, threshold: FloatArray | None = None) -> FloatArray:
+        """``projection @ map(x) + threshold`` for every row.
 
         Parameters
         ----------
-        X : array of shape (n, n_features_in)
         projection : array of shape (n_bits, n_features_out)
-        threshold : array of shape (n_bits,)
+        threshold : array of shape (n_bits,), optional
 
         Returns
         -------
-        float array of shape (n, n_bits)
+        float array of shape (n, n_bits), of the type of X
         """
-        dtype = X.dtype
-        weights = np.ascontiguousarray(projection.T, dtype=dtype)
-        result = np.empty((X.shape[0], len(projection)), dtype=dtype)
-        for rows in block_rows(X.shape[0], max(self.n_features_in, self.n_features_out)):
-            block = self.transform(X[rows])
-            constant = threshold
-            if self.offset is not None and not isinstance(block, np.ndarray):
-                constant = threshold - projection @ self.offset
+        result = np.empty((self.n_rows, len(projection)), dtype=self.dtype)
+        if not self.n_rows:
+            return result
+        weights = np.ascontiguousarray(projection.T, dtype=self.dtype)
+        constant = (0.0 if threshold is None else threshold) - projection @ self.offset
+        add = constant.astype(self.dtype) if constant.any() else None
+        for rows, block in self.blocks():
             result[rows] = block @ weights
-            result[rows] += constant.astype(dtype)
+            if add is not None:
+                result[rows] += add
         return result
 
 
-def map_from_state(kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> FeatureMap:
+def map_from_state(
+    kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> FeatureMap:
     """Make a map from what a model file holds."""
     kinds = {subclass.kind: subclass for subclass in FeatureMap.__subclasses__()}
     if kind not in kinds:

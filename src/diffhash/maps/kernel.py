@@ -96,7 +96,11 @@ class KernelMap(FeatureMap):
         scale = None
         if kernel is None:
             scale = _metric_scale(X, metric, shrinkage, who)
-            width = _median_distance(_scaled(landmarks, scale), who) if bandwidth == "median" else float(bandwidth)
+            width = (
+                _median_distance(_scaled(landmarks, scale), who)
+                if bandwidth == "median"
+                else float(bandwidth)
+            )
         else:
             width = 1.0
         fitted = cls(landmarks, scale, width, None, kernel)
@@ -108,6 +112,7 @@ class KernelMap(FeatureMap):
         return fitted
 
     def transform(self, X: Any) -> FloatArray:
+        """Kernel values of shape (n, n_landmarks), centred if the map has a mean."""
         if self.kernel is not None:
             values = np.asarray(self.kernel(X, self.landmarks))
             if values.shape != (X.shape[0], self.n_features_out) or values.dtype.kind != "f":
@@ -124,6 +129,7 @@ class KernelMap(FeatureMap):
         return values if self.mean is None else values - self.mean.astype(values.dtype)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Plain parameters and arrays."""
         arrays = {"landmarks": self.landmarks}
         if self.scale is not None:
             arrays["scale"] = self.scale
@@ -133,6 +139,7 @@ class KernelMap(FeatureMap):
 
     @classmethod
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Inverse of :meth:`state`."""
         kernel = parameters.get("kernel")
         if parameters["own_kernel"] and kernel is None:
             raise ModelFileError(
@@ -186,7 +193,9 @@ def _metric_scale(X: Any, metric: str, shrinkage: float, who: str) -> FloatArray
 
 def _median_distance(scaled_landmarks: FloatArray, who: str) -> float:
     if len(scaled_landmarks) < 2:
-        raise ParameterError(f"{who}: the median bandwidth needs at least 2 landmarks. Give the bandwidth itself.")
+        raise ParameterError(
+            f"{who}: the median bandwidth needs at least 2 landmarks. Give the bandwidth itself."
+        )
     points = np.asarray(scaled_landmarks, dtype=np.float64)
     points = points - points.mean(axis=0)
     square = np.einsum("ij,ij->i", points, points)

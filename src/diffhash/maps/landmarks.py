@@ -43,7 +43,8 @@ def choose_landmarks(
         n_distinct = len(_distinct_rows(given))
         if n_distinct < len(given):
             raise ParameterError(
-                f"{who} has {len(given)} given landmarks of which only {n_distinct} are different. Remove the repeated ones."
+                f"{who} has {len(given)} given landmarks of which only {n_distinct} are different. "
+                "Remove the repeated ones."
             )
         return given
     if X.shape[0] < n_landmarks:

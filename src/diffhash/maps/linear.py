@@ -85,9 +85,13 @@ class LinearMap(FeatureMap):
 
     @property
     def offset(self) -> FloatArray | None:
+        """The mean, scaled: what sparse rows still lack."""
+        if self.scale is not None and self.scale.ndim == 2:
+            return None
         return self.mean if self.scale is None else self.mean * self.scale
 
     def transform(self, X: Any) -> Any:
+        """Centred and scaled rows; sparse rows stay sparse, and uncentred, unless they are whitened."""
         sparse = scipy.sparse.issparse(X)
         scale = None if self.scale is None else self.scale.astype(X.dtype, copy=False)
         if scale is not None and scale.ndim == 2:
@@ -103,13 +107,15 @@ class LinearMap(FeatureMap):
         return centred
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Plain parameters and arrays."""
         arrays = {"mean": self.mean}
         if self.scale is not None:
             arrays["scale"] = self.scale
         return {}, arrays
 
     @classmethod
-    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:  # noqa: ARG003 - the mean and the scale are all there is
+    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:  # noqa: ARG003 - arrays are all
+        """Inverse of :meth:`state`."""
         return cls(arrays["mean"], arrays.get("scale"))
 
 

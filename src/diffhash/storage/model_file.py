@@ -29,7 +29,9 @@ _KEY = "diffhash"
 _CHECKSUM = "sha256"
 
 
-def write_model(path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_model(
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
     """Write a model; ``header`` must be plain JSON."""
     text = json.dumps({"format_version": FORMAT_VERSION, **header}, sort_keys=True, allow_nan=False)
     # safetensors 0.8 writes the raw buffer of a Fortran-ordered array under its C-ordered shape.
@@ -46,7 +48,9 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     try:
         tensors = safetensors.numpy.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
-        raise ModelFileError(f"load: {path} is damaged or cut off ({error}). Copy or save it again.") from error
+        raise ModelFileError(
+            f"load: {path} is damaged or cut off ({error}). Copy or save it again."
+        ) from error
     if header.get(_CHECKSUM) != _checksum(header[_KEY], tensors):
         raise ModelFileError(f"load: {path} was changed after it was saved: its checksum does not match.")
     return json.loads(header[_KEY]), tensors
