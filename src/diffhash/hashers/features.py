@@ -43,7 +43,9 @@ def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
         if isinstance(by_name["landmarks"][m], str):
             check_choice(by_name["landmarks"][m], "landmarks", ("random", "kmeans"), caller=caller)
         check_choice(by_name["metric"][m], "metric", ("euclidean", "diagonal", "mahalanobis"), caller=caller)
-        if by_name["bandwidth"][m] != "median":
+        if isinstance(by_name["bandwidth"][m], str):
+            check_choice(by_name["bandwidth"][m], "bandwidth", ("balanced", "median"), caller=caller)
+        else:
             check_number(by_name["bandwidth"][m], "bandwidth", caller=caller, open_low=True, high=1e300)
         check_number(by_name["shrinkage"][m], "shrinkage", caller=caller, high=1.0)
         check_flag(by_name["center"][m], "center", caller=caller)

@@ -36,8 +36,10 @@ class KernelDiffHash(SpectralHasher):
     metric : {"diagonal", "euclidean", "mahalanobis"}, or dict by modality
         Distance in the Gaussian kernel: each feature divided by its standard deviation, plain, or
         by the inverse of the full covariance matrix.
-    bandwidth : float or "median", or dict by modality
-        h in :math:`\exp(-d^2 / h)`; "median" takes the median squared distance between landmarks.
+    bandwidth : float, "balanced" or "median", or dict by modality
+        h in :math:`\exp(-d^2 / h)`. "median": the median squared distance between landmarks.
+        "balanced": that divided by the logarithm of their number, which is far better wherever
+        there are many features; see :func:`~diffhash.maps.kernel.landmark_bandwidth`.
     kernel : "gaussian" or function, or dict by modality
         A function ``kernel(X, landmarks)`` of your own that returns (n, l) floats. It is not saved
         with the model: pass it again to :func:`diffhash.load`.
@@ -79,7 +81,7 @@ class KernelDiffHash(SpectralHasher):
         *,
         landmarks: Any = "random",
         metric: str | Mapping[str, str] = "diagonal",
-        bandwidth: float | str | Mapping[str, float | str] = "median",
+        bandwidth: float | str | Mapping[str, float | str] = "balanced",
         kernel: str | Kernel | Mapping[str, str | Kernel] = "gaussian",
         center: bool | Mapping[str, bool] = False,
         shrinkage: float | Mapping[str, float] = 0.01,

@@ -14,7 +14,7 @@ from ..types import FloatArray
 from .base import FeatureMap, block_rows
 from .linear import inverse_root, row_moments
 
-__all__ = ["Kernel", "KernelMap", "gaussian_kernel"]
+__all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth"]
 
 #: A user's own kernel: ``kernel(X, landmarks)`` gives (n, n_landmarks).
 Kernel: TypeAlias = Callable[[Any, FloatArray], FloatArray]
@@ -66,7 +66,7 @@ class KernelMap(FeatureMap):
         landmarks: FloatArray,
         *,
         metric: str = "diagonal",
-        bandwidth: float | str = "median",
+        bandwidth: float | str = "balanced",
         shrinkage: float = 0.01,
         center: bool = False,
         kernel: Kernel | None = None,
@@ -81,8 +81,8 @@ class KernelMap(FeatureMap):
         metric : {"euclidean", "diagonal", "mahalanobis"}
             Euclidean; each feature divided by its standard deviation; or the inverse of the full
             covariance matrix.
-        bandwidth : float or "median"
-            "median": the median squared distance between two landmarks.
+        bandwidth : float, "balanced" or "median"
+            In units of :math:`d^2`; see :func:`landmark_bandwidth` for the rules.
         shrinkage : float in [0, 1]
             Of the covariance, for "mahalanobis".
         center : bool
@@ -96,11 +96,10 @@ class KernelMap(FeatureMap):
         scale = None
         if kernel is None:
             scale = _metric_scale(X, metric, shrinkage, who)
-            width = (
-                _median_distance(_scaled(landmarks, scale), who)
-                if bandwidth == "median"
-                else float(bandwidth)
-            )
+            if isinstance(bandwidth, str):
+                width = landmark_bandwidth(_scaled(landmarks, scale), bandwidth, who=who)
+            else:
+                width = float(bandwidth)
         else:
             width = 1.0
         fitted = cls(landmarks, scale, width, None, kernel)
@@ -191,16 +190,39 @@ def _metric_scale(X: Any, metric: str, shrinkage: float, who: str) -> FloatArray
     return 1.0 / np.sqrt(np.where(variance > 0, variance, 1.0))
 
 
-def _median_distance(scaled_landmarks: FloatArray, who: str) -> float:
-    if len(scaled_landmarks) < 2:
+def landmark_bandwidth(points: FloatArray, rule: str, *, who: str = "landmark_bandwidth") -> float:
+    r"""Bandwidth h of the Gaussian kernel from the landmarks, scaled by the metric.
+
+    Parameters
+    ----------
+    points : array of shape (n_landmarks, n_features)
+    rule : {"balanced", "median"}
+        "median": the median squared distance between two landmarks. "balanced": that median divided
+        by :math:`\ln l`, at which a typical landmark contributes :math:`1/l`, so that all l of them
+        together weigh as much as one perfect match.
+    who : str
+        Opens the error messages.
+
+    Notes
+    -----
+    In many features distances hardly differ. At the median all kernel values are then near
+    :math:`e^{-1}`, and what tells objects apart is a small part of them.
+
+    Examples
+    --------
+    >>> landmark_bandwidth(np.array([[0.0], [1.0], [3.0]]), "median")
+    4.0
+    """
+    n = len(points)
+    if n < 2:
         raise ParameterError(
-            f"{who}: the median bandwidth needs at least 2 landmarks. Give the bandwidth itself."
+            f"{who}: a bandwidth from landmarks needs at least 2 of them. Give the bandwidth itself."
         )
-    points = np.asarray(scaled_landmarks, dtype=np.float64)
+    points = np.asarray(points, dtype=np.float64)
     points = points - points.mean(axis=0)
     square = np.einsum("ij,ij->i", points, points)
     distances = square[:, None] + square - 2 * (points @ points.T)
-    width = float(np.median(distances[np.triu_indices(len(points), k=1)]))
-    if width <= 0:
+    median = float(np.median(distances[np.triu_indices(n, k=1)]))
+    if median <= 1e-12 * float(square.max()):
         raise InputError(f"{who}: the median distance between landmarks is 0. Give the bandwidth itself.")
-    return width
+    return median / max(1.0, float(np.log(n))) if rule == "balanced" else median
