@@ -15,6 +15,7 @@ give nearly all objects of a view the same bit are refused.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -25,7 +26,10 @@ from .types import FloatArray, IntArray
 __all__ = ["JointHistogram", "agreement", "choose_thresholds", "joint_cost", "search_grid"]
 
 #: ``cost(bins_x, bins_y)`` of shape (n_bits, n_bins - 1, n_bins - 1) from bins of shape (n_bits, n).
-GridCost = Callable[[IntArray, IntArray], FloatArray]
+GridCost: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
+
+#: Counts by group and interval that are held at a time.
+_GROUP_CELLS = 1 << 24
 
 
 def choose_thresholds(
@@ -83,7 +87,7 @@ def joint_cost(
     n_bits = len(bins_x)
     costs = []
     # A table per group and bit may be large where there are many label sets: take some bits at a time.
-    step = max(1, (1 << 24) // (n_bins * scheme.n_groups))
+    step = max(1, _GROUP_CELLS // (n_bins * scheme.n_groups))
     for start in range(0, n_bits, step):
         some = slice(start, min(start + step, n_bits))
         histogram = JointHistogram(scheme, some.stop - some.start, n_bins).update(

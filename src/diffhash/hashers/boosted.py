@@ -41,7 +41,8 @@ class BoostedHash(BaseHasher):
     n_bins : int
         Intervals of the threshold grid, 4 to 256.
     center, standardize, whiten, shrinkage
-        See :class:`DiffHash`.
+        See :class:`DiffHash`; standardised by default, since a bit follows one direction and would
+        otherwise follow the features with the largest numbers.
     random_state : int or None
         Seed of the drawing of pairs.
 
@@ -83,7 +84,7 @@ class BoostedHash(BaseHasher):
         min_share: float = 0.01,
         n_bins: int = 64,
         center: bool | Mapping[str, bool] = True,
-        standardize: bool | Mapping[str, bool] = False,
+        standardize: bool | Mapping[str, bool] = True,
         whiten: bool | Mapping[str, bool] = False,
         shrinkage: float | Mapping[str, float] = 0.01,
         random_state: int | None = 0,
