@@ -98,8 +98,8 @@ def joint_cost(
             groups_x=groups_x,
             groups_y=groups_y,
         )
-        agree_positive, agree_negative = (_agreeing_share(counts) for counts in histogram.counts())
-        costs.append(miss_weight * (1 - agree_positive) + agree_negative)
+        positive, negative = histogram.counts()
+        costs.append(miss_weight * _share(positive, agree=False) + _share(negative, agree=True))
     return np.concatenate(costs)
 
 
@@ -125,9 +125,11 @@ def agreement(counts: Counts) -> Counts:
     return np.asarray(2 * both_below + below[:, -1:, -1:] - below[:, :-1, -1:] - below[:, -1:, :-1])
 
 
-def _agreeing_share(counts: Counts) -> FloatArray:
+def _share(counts: Counts, *, agree: bool) -> FloatArray:
+    """Share of the pairs that agree, or that do not, at every threshold pair; 0 of no pairs."""
     total = counts.sum(axis=(1, 2), keepdims=True)
-    return np.asarray(agreement(counts) / np.maximum(total, 1))
+    agreeing = agreement(counts)
+    return np.asarray((agreeing if agree else total - agreeing) / np.maximum(total, 1))
 
 
 def search_grid(
@@ -172,8 +174,8 @@ def search_grid(
 def _evenness(bins: IntArray, n_bins: int) -> FloatArray:
     """Share of the rows on the smaller side of each threshold, (n_bits, n_bins - 1)."""
     counts = np.stack([np.bincount(row, minlength=n_bins) for row in bins])
-    below = counts.cumsum(axis=1)[:, :-1] / bins.shape[1]
-    return np.asarray(np.minimum(below, 1 - below))
+    below = counts.cumsum(axis=1)[:, :-1]
+    return np.asarray(np.minimum(below, bins.shape[1] - below) / bins.shape[1])
 
 
 def _best_cells(

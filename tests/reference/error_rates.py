@@ -13,8 +13,8 @@ def cost(values_x, values_y, threshold_x, threshold_y, positive, negative, miss_
 
 def smaller_share(values, threshold):
     """Share of the objects on the smaller side of a threshold."""
-    above = (values >= threshold).mean()
-    return min(above, 1 - above)
+    above = int((values >= threshold).sum())
+    return min(above, len(values) - above) / len(values)
 
 
 def correlation(bit_x, bit_y, pairs, signs, weights):

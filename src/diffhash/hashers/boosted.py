@@ -126,7 +126,7 @@ class BoostedHash(BaseHasher):
             min_share=self.min_share,
             n_bins=self.n_bins,
         )
-        useless = int((correlations <= 0).sum())
+        useless = int((correlations <= 1e-9).sum())
         if useless:
             warnings.warn(
                 f"{self._caller}: {useless} of the {self.n_bits} bits do not tell similar from dissimilar pairs "

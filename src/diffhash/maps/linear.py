@@ -129,9 +129,10 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
     """
     n, d = X.shape
     if scipy.sparse.issparse(X):
-        mean = np.asarray(X.sum(axis=0, dtype=np.float64)).reshape(-1) / n
-        square = np.asarray(X.multiply(X).sum(axis=0, dtype=np.float64)).reshape(-1) / n
-        covariance = (X.T @ X).toarray().astype(np.float64) / n - np.outer(mean, mean) if full else None
+        X = X.astype(np.float64)
+        mean = np.asarray(X.sum(axis=0)).reshape(-1) / n
+        square = np.asarray(X.multiply(X).sum(axis=0)).reshape(-1) / n
+        covariance = (X.T @ X).toarray() / n - np.outer(mean, mean) if full else None
         return mean, np.maximum(square - mean**2, 0.0), covariance
     mean = np.add.reduce(X, axis=0, dtype=np.float64) / n
     second = np.zeros((d, d)) if full else np.zeros(d)
