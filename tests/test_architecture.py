@@ -64,10 +64,7 @@ def imports_of(path: Path, module: str) -> set[str]:
             names = [alias.name for alias in node.names if alias.name.startswith("diffhash.")]
             found |= {name.removeprefix("diffhash.") for name in names}
         elif isinstance(node, ast.ImportFrom) and (node.level or (node.module or "").startswith("diffhash")):
-            if node.level:
-                base = package[: len(package) - node.level + 1]
-            else:
-                base = node.module.split(".")[1:]
+            base = package[: len(package) - node.level + 1] if node.level else node.module.split(".")[1:]
             base = [*base, *(node.module.split(".") if node.level and node.module else [])]
             found |= {resolve(base, alias.name) for alias in node.names}
     return found

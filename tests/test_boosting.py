@@ -26,7 +26,7 @@ def toy_problem(seed, n=30):
 
 @given(st.integers(1, 6), st.integers(1, 6), st.data())
 def test_weights_follow_adaboost(n_positive, n_negative, data):
-    """w <- w exp(-alpha s xi eta), normalised, with alpha = 1/2 ln((1 + r) / (1 - r)), pair by pair."""
+    """Weights become w exp(-alpha s xi eta), normalised, with alpha = 1/2 ln((1 + r) / (1 - r)), pair by pair."""
     n = n_positive + n_negative
     index = np.arange(n_positive), np.arange(n_positive)
     other = np.arange(n_negative) + n_positive, np.arange(n_negative)

@@ -60,12 +60,12 @@ def test_merging_histograms_in_any_split_gives_the_whole(problem, data):
     bins_x = rng.integers(0, n_bins, size=(1, len(problem.x)))
     bins_y = bins_x if problem.one_view else rng.integers(0, n_bins, size=(1, len(problem.y)))
     g = scheme.groups
-    everything = dict(
-        positive=resolved.positive,
-        negative=resolved.negative,
-        groups_x=None if g is None else g.x,
-        groups_y=None if g is None else g.y,
-    )
+    everything = {
+        "positive": resolved.positive,
+        "negative": resolved.negative,
+        "groups_x": None if g is None else g.x,
+        "groups_y": None if g is None else g.y,
+    }
     whole = JointHistogram(scheme, 1, n_bins).update(
         bins_x, None if problem.one_view else bins_y, **everything
     )

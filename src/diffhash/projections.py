@@ -80,7 +80,9 @@ def numerical_rank(magnitudes: FloatArray, n_features: int, dtype: np.dtype[np.f
     >>> numerical_rank(np.array([2.0, 1.0, 1e-17]), 3, np.dtype(np.float64))
     2
     """
-    tolerance = magnitudes.max(initial=0.0) * n_features * np.finfo(dtype).eps
+    # Products of features carry the rounding of their type; the decomposition is in float64.
+    relative = max(np.finfo(dtype).eps, n_features * np.finfo(np.float64).eps)
+    tolerance = magnitudes.max(initial=0.0) * relative
     return int((magnitudes > tolerance).sum())
 
 

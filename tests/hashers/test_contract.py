@@ -205,13 +205,13 @@ def test_wrong_features_at_encode_are_told(fitted):
         FeatureCountError, match=r"modality 'x' has 128 features, got an array of shape \(2, 5\)"
     ):
         fitted.encode(np.ones((2, 5)), modality="x")
-    with pytest.raises(UnknownModalityError, match="unknown modality 'sound'. Known: 'x', 'y'"):
+    with pytest.raises(UnknownModalityError, match=r"unknown modality 'sound'\. Known: 'x', 'y'"):
         fitted.encode(np.ones((2, 128)), modality="sound")
     with pytest.raises(UnknownModalityError, match="None"):
         fitted.encode(np.ones((2, 128)))
+    X = np.ones((2, 128))
+    X[1, 3] = np.nan
     with pytest.raises(NonFiniteError, match="row 1, feature 3"):
-        X = np.ones((2, 128))
-        X[1, 3] = np.nan
         fitted.encode(X, modality="x")
 
 

@@ -17,7 +17,7 @@ from diffhash.maps.landmarks import choose_landmarks
 def slow_kernel(X, landmarks, inverse_covariance, bandwidth):
     """The Gaussian of a Mahalanobis distance, value by value."""
     return np.array(
-        [[np.exp(-(x - l) @ inverse_covariance @ (x - l) / bandwidth) for l in landmarks] for x in X]
+        [[np.exp(-(x - z) @ inverse_covariance @ (x - z) / bandwidth) for z in landmarks] for x in X]
     )
 
 

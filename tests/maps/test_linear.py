@@ -12,24 +12,28 @@ from diffhash.maps.linear import inverse_root, row_moments
 
 
 @pytest.fixture
-def X(rng):
+def rows(rng):
     return rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4)) + rng.normal(size=4) * 10
 
 
-def test_centred_rows_have_no_mean(X):
+def test_centred_rows_have_no_mean(rows):
+    X = rows
     np.testing.assert_allclose(LinearMap.fit(X).transform(X).mean(axis=0), 0, atol=1e-12)
 
 
-def test_standardised_features_have_unit_variance(X):
+def test_standardised_features_have_unit_variance(rows):
+    X = rows
     np.testing.assert_allclose(LinearMap.fit(X, standardize=True).transform(X).std(axis=0), 1)
 
 
-def test_whitened_features_have_unit_covariance(X):
+def test_whitened_features_have_unit_covariance(rows):
+    X = rows
     Z = LinearMap.fit(X, whiten=True, shrinkage=0.0).transform(X)
     np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(4), atol=1e-8)
 
 
-def test_shrinkage_draws_the_covariance_towards_a_multiple_of_the_identity(X):
+def test_shrinkage_draws_the_covariance_towards_a_multiple_of_the_identity(rows):
+    X = rows
     covariance = np.cov(X.T, bias=True)
     shrunk = 0.7 * covariance + 0.3 * np.trace(covariance) / 4 * np.eye(4)
     root = inverse_root(covariance, 0.3)
