@@ -88,7 +88,7 @@ class LinearPeer(ABC):
     def _at_most(self, most: int, reason: str) -> None:
         if self.n_bits > most:
             raise TooManyBitsError(
-                f"{self.name}: asked for {self.n_bits} bits, but {reason} gives at most {most}. "
+                f"{self.name}: asked for {self.n_bits} bits, but {reason} give at most {most}. "
                 "Ask for fewer bits, or put kernel features in front."
             )
 

@@ -54,7 +54,7 @@ class IMH(LinearPeer):
         rows = np.sort(rng.permutation(len(X))[: self.n_rows])
         X, Y = X[rows] - X[rows].mean(axis=0), Y[rows] - Y[rows].mean(axis=0)
         n = len(rows)
-        self._at_most(n - 1, f"a graph of {n} rows")
+        self._at_most(n - 1, f"graphs of {n} rows")
         neighbors = min(self.n_neighbors, n - 1)
         own = [laplacian(Z, neighbors) + regression_loss(Z, self.ridge) for Z in (X, Y)]
         M, to_g = imh_matrix(own[0], own[1], self.inter)

@@ -47,7 +47,7 @@ class RawSigns(LinearPeer):
         return directions, directions
 
     def _basis(self, d: int) -> FloatArray:
-        self._at_most(d, f"an embedding of {d} features")
+        self._at_most(d, f"embeddings of {d} features")
         return np.eye(d)[:, : self.n_bits]
 
 
