@@ -64,7 +64,7 @@ class LinearPeer(ABC):
         arrays = check_views(self.name, views)
         labels = check_labels(self.name, labels, len(next(iter(arrays.values()))))
         if self.needs_labels and labels is None:
-            raise InputError(f"{self.name}: learns codes of classes and needs labels, got none.")
+            raise InputError(f"{self.name}: is a supervised method and needs labels, got none.")
         self.means_ = {modality: X.mean(axis=0) for modality, X in arrays.items()}
         centred = [X - self.means_[modality] for modality, X in arrays.items()]
         self.projections_ = dict(zip(arrays, self._directions(*centred, labels), strict=True))

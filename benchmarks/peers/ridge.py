@@ -47,7 +47,7 @@ class KernelRidgeCodes:
         arrays = check_views(self.name, views)
         labels = check_labels(self.name, labels, len(next(iter(arrays.values()))))
         if labels is None:
-            raise InputError(f"{self.name}: learns codes of classes and needs labels, got none.")
+            raise InputError(f"{self.name}: is a supervised method and needs labels, got none.")
         targets = self._targets(labels)
         self.offset_ = targets.mean(axis=0)
         self.means_ = {modality: X.mean(axis=0) for modality, X in arrays.items()}

@@ -20,7 +20,7 @@ _RIDGES: list[float] = [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0]
 def semantic_moment(X: FloatArray, Y: FloatArray, labels: Labels) -> FloatArray:
     """``Xᵀ S Y`` with ``S = 2 W - 1 1ᵀ``, ``W`` the cosine of two objects' labels.
 
-    Without labels every pair is its own class (``W`` the identity).
+    Without labels every pair is its own class (``W`` the identity); SCM-orth is then CCA.
     """
     return 2 * weighted_moment(X, Y, labels) - np.outer(X.sum(axis=0), Y.sum(axis=0))
 
@@ -59,6 +59,10 @@ class SCMSeq(LinearPeer):
     Bit ``t`` takes the directions that correlate most through what the bits before it left,
     ``R_t = c S - Σ_{k<t} sgn(X a_k) sgn(Y b_k)ᵀ`` (``c`` bits in all). Only ``Xᵀ R_t Y`` is kept:
     each bit subtracts an outer product of two vectors from it.
+
+    Needs labels. With every pair its own class nearly all of ``S`` is -1: the first bit already
+    takes away more than there is, and the second learns to disagree (symbols, 128 bits: recall at
+    chance). The same begins when there are far more classes than bits.
     """
 
     ridge: float = 1e-2
@@ -66,6 +70,7 @@ class SCMSeq(LinearPeer):
     name: ClassVar[str] = "SCM-seq"
     grid: ClassVar[Grid] = {"ridge": _RIDGES}
     uses_labels: ClassVar[bool] = True
+    needs_labels: ClassVar[bool] = True
 
     def _directions(self, X: FloatArray, Y: FloatArray, labels: Labels) -> tuple[FloatArray, FloatArray]:
         F = cholesky(second_moment(X, self.ridge), lower=True)

@@ -13,7 +13,6 @@ from benchmarks.peers import (
     OnKernelFeatures,
     RawSigns,
     RotatedSigns,
-    SCMSeq,
     tune,
 )
 from scipy import sparse
@@ -194,7 +193,7 @@ def test_tuning_never_scores_rows_it_was_fitted_on(data):
         assert len(queries) == len(database) == len(query_rows) == 24
         return nearest_is_right(queries, database, query_rows, database_rows)
 
-    class Recorder(SCMSeq):
+    class Recorder(CCAITQ):
         def fit(self, views, labels=None):
             fitted.append(len(views["image"]))
             return super().fit(views, labels)

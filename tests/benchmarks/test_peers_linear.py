@@ -176,6 +176,16 @@ def test_scm_seq_equals_the_residual_written_out(data):
         residual -= np.outer(np.where(X @ a >= 0, 1, -1), np.where(Y @ b >= 0, 1, -1))
 
 
+def test_scm_without_labels_is_cca_or_refuses(data):
+    """Pairs alone make nearly all similarities -1, which the bit-by-bit form cannot work with."""
+    views, _ = data
+    orth, cca = SCMOrth(5).fit(views), CCASigns(5).fit(views)
+
+    same_up_to_sign(orth.projections_["x"], cca.projections_["x"])
+    with pytest.raises(InputError, match="SCM-seq: is a supervised method"):
+        SCMSeq(5).fit(views)
+
+
 def test_leading_pair_of_a_large_matrix_equals_the_full_decomposition():
     M = np.random.default_rng(6).standard_normal((80, 90))
     U, _, Vt = np.linalg.svd(M)

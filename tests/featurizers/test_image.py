@@ -87,7 +87,9 @@ def test_the_number_of_features_does_not_depend_on_the_picture_size():
     assert features.transform(np.ones((0, 20, 50))).shape == (0, features.n_features_out_)
 
 
-@pytest.mark.parametrize("pictures", [np.ones((4, 4)), np.ones((2, 1, 5)), np.full((1, 4, 4), "a")])
+@pytest.mark.parametrize(
+    "pictures", [np.ones((4, 4)), np.ones((2, 1, 5)), np.full((1, 4, 4), "a"), np.full((1, 4, 4), np.nan)]
+)
 def test_what_is_not_a_batch_of_grey_pictures_is_refused(pictures):
     with pytest.raises(InputError, match="expected"):
         HogFeatures().transform(pictures)

@@ -155,8 +155,8 @@ def load_symbols(*, size: int = 32) -> Symbols:
     names. This uses no pairing of pictures with names, but it does know which words the
     test names have; :meth:`Symbols.fit_text` learns from training rows only.
 
-    Many characters look alike, or are the same drawing (LATIN, GREEK and CYRILLIC CAPITAL
-    LETTER A): no method can find all names' own characters first.
+    Many characters look alike, or are the same drawing (the capitals Latin A, Greek Alpha and
+    Cyrillic A): no method can find all names' own characters first.
 
     Examples
     --------

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ..errors import InputError, ParameterError
+from ..errors import InputError, NonFiniteError, ParameterError
 from ..types import FloatArray, IntArray
 
 __all__ = ["HogFeatures", "hog", "thumbnails"]
@@ -187,6 +187,10 @@ def _as_pictures(pictures: NDArray[Any], caller: str) -> NDArray[Any]:
         )
     if pictures.dtype.kind not in "buif":
         raise InputError(f"{caller}: expected pictures of numbers, got dtype {pictures.dtype}.")
+    if pictures.dtype.kind == "f" and not np.isfinite(pictures).all():
+        raise NonFiniteError(
+            f"{caller}: expected finite grey values, got NaN or infinity. Fill or drop them."
+        )
     return pictures
 
 
