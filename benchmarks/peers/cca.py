@@ -69,10 +69,11 @@ class CCAITQ(CCASigns):
     images, tags, and their semantics", IJCV 2014).
     """
 
+    power: float = 1.0
     n_iterations: int = 50
 
     name: ClassVar[str] = "CCA + ITQ"
-    grid: ClassVar[Grid] = {"ridge": [1e-2, 1e-1, 1.0], "power": [0.0, 1.0]}
+    grid: ClassVar[Grid] = {"ridge": [3e-2, 3e-1, 3.0], "power": [1.0, 3.0]}
 
     def _directions(self, X: FloatArray, Y: FloatArray, labels: Labels) -> tuple[FloatArray, FloatArray]:
         A, B = super()._directions(X, Y, labels)
@@ -88,9 +89,11 @@ class RealCCA(CCASigns):
     ``n_bits`` is the number of real values that an object takes.
     """
 
+    power: float = 1.0
+
     name: ClassVar[str] = "CCA, real-valued"
     binary: ClassVar[bool] = False
-    grid: ClassVar[Grid] = {"ridge": [1e-2, 1e-1, 1.0], "power": [0.0, 1.0]}
+    grid: ClassVar[Grid] = {"ridge": [3e-2, 3e-1, 3.0], "power": [1.0, 3.0]}
 
     def encode(self, X: Any, modality: str) -> CodeArray:  # noqa: ARG002 - the interface's
         raise InputError(f"{self.name}: has no codes. Compare the vectors of project() by their cosine.")

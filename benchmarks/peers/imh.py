@@ -42,7 +42,7 @@ class IMH(LinearPeer):
     n_rows: int = 2000
 
     name: ClassVar[str] = "IMH"
-    grid: ClassVar[Grid] = {"inter": [0.1, 1.0, 10.0], "ridge": [1e-2, 1.0]}
+    grid: ClassVar[Grid] = {"inter": [0.01, 0.1, 1.0], "ridge": [1e-2, 1.0]}
 
     def _directions(
         self,

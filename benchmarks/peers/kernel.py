@@ -106,7 +106,7 @@ class OnKernelFeatures:
     @property
     def grid(self) -> Grid:
         first = "ridge" if "ridge" in self.peer.grid else next(iter(self.peer.grid))
-        values = [1e-3, 1e-2, 1e-1] if first == "ridge" else self.peer.grid[first][:3]
+        values = [1e-4, 3e-3, 1e-1] if first == "ridge" else self.peer.grid[first][:3]
         return {first: values, "scale": [0.5, 2.0]}
 
     def __call__(

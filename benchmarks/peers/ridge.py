@@ -38,7 +38,7 @@ class KernelRidgeCodes:
     random_state: int = 0
 
     name: ClassVar[str] = "kernel ridge to class codes"
-    grid: ClassVar[Grid] = {"ridge": [0.1, 1.0, 10.0], "scale": [0.5, 2.0]}
+    grid: ClassVar[Grid] = {"ridge": [0.03, 0.3, 3.0], "scale": [0.5, 2.0]}
     binary: ClassVar[bool] = True
     uses_labels: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True

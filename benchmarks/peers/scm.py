@@ -33,7 +33,8 @@ class SCMOrth(LinearPeer):
     maximization", AAAI 2014.
     Maximises ``tr(Aᵀ Xᵀ S Y B)`` with ``Aᵀ XᵀX A = Bᵀ YᵀY B = n I``. At most ``min(d, d')`` bits.
     ``Xᵀ S Y`` has no more rank than there are classes: bits beyond it are directions of zero
-    semantic correlation, as in the paper, and accuracy falls with them.
+    semantic correlation, as in the paper; accuracy falls with them, and they change with the
+    rounding of the linear algebra (its number of threads, say).
     """
 
     ridge: float = 1e-2
