@@ -1,7 +1,7 @@
 """Settings of the documentation; ``make docs`` builds it."""
 
 import sys
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -10,7 +10,7 @@ sys.path.insert(0, str(HERE / "_ext"))
 project = "diffhash"
 author = "the diffhash authors"
 copyright = author
-release = version("diffhash")
+release = metadata.version("diffhash")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "mathml"]
 html_math_renderer = "mathml"
