@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from tests.reference import literal
 
 import diffhash as dh
+from tests.reference import literal
 
 N_CLASSES = 25
 N_BITS = 25

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from tests.reference import literal
 
 import diffhash as dh
+from tests.reference import literal
 
 N_CLASSES = 10
 N_BITS = 9
