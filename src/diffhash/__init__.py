@@ -2,7 +2,8 @@
 
 from importlib.metadata import version as _version
 
-from . import errors
+from . import errors, native
+from .index import HammingIndex
 
-__all__ = ["errors"]
+__all__ = ["HammingIndex", "errors", "native"]
 __version__ = _version("diffhash")
