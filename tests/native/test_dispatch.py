@@ -27,7 +27,7 @@ def test_the_environment_chooses_the_kernel(kernel, monkeypatch):
 
 def test_an_unknown_kernel_is_an_error(monkeypatch):
     monkeypatch.setenv("DIFFHASH_KERNEL", "abacus")
-    with pytest.raises(ParameterError, match="DIFFHASH_KERNEL: expected one of .*numpy, got 'abacus'"):
+    with pytest.raises(ParameterError, match=r"DIFFHASH_KERNEL: expected one of .*numpy, got 'abacus'"):
         native.build_info()
 
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bandwidth.hpp"
 #include "distance_table.hpp"
 #include "top_k.hpp"
 #include "within.hpp"
@@ -145,6 +146,11 @@ void bind_pack(const Array<const Real, 2>& values, const std::string& kernel, co
         level.pack64(values.data(), rows, n_bits, codes.data());
 }
 
+std::uint64_t bind_read_all(const Bytes& data, bool prefetch, std::size_t n_threads) {
+    const nb::gil_scoped_release release;
+    return read_all(data.data(), data.shape(0), prefetch, n_threads);
+}
+
 std::vector<std::string> kernels() {
     std::vector<std::string> names;
     for (const Kernel* const* level = available_kernels(); *level; ++level) names.emplace_back((*level)->name);
@@ -163,6 +169,8 @@ NB_MODULE(_kernels, m) {
     m.def("distance_table", &bind_distance_table, nb::arg("codes"), nb::arg("queries"), nb::arg("run_starts"),
           nb::arg("run_labels"), nb::arg("query_labels"), nb::arg("any_bit"), nb::arg("n_threads"), nb::arg("kernel"),
           nb::arg("table").noconvert());
+    m.def("read_all", &bind_read_all, nb::arg("data"), nb::arg("prefetch"), nb::arg("n_threads"),
+          "Reads the bytes and returns the xor of their words: for measuring memory.");
     m.def("pack32", &bind_pack<float>, nb::arg("values"), nb::arg("kernel"), nb::arg("codes").noconvert());
     m.def("pack64", &bind_pack<double>, nb::arg("values"), nb::arg("kernel"), nb::arg("codes").noconvert());
 }
