@@ -213,8 +213,10 @@ def _kernels() -> Iterator[tuple[str, str, bool, Measure]]:
 
     yield step, "no bandwidth, Σ⁻¹ᐟ² as printed", False, printed(-0.5)
     yield step, "no bandwidth, Σ⁻¹", False, printed(-1.0)
-    yield step, "median bandwidth, Σ⁻¹, centred", False, ours(center=True)
-    yield step, "median bandwidth, Σ⁻¹, not centred", True, ours()
+    yield step, "median bandwidth, Σ⁻¹, centred", False, ours(bandwidth="median", center=True)
+    yield step, "median bandwidth, Σ⁻¹, not centred", False, ours(bandwidth="median")
+    yield step, "balanced bandwidth, Σ⁻¹, centred", False, ours(center=True)
+    yield step, "balanced bandwidth, Σ⁻¹, not centred", True, ours()
 
 
 def _centring() -> Iterator[tuple[str, str, bool, Measure]]:
