@@ -25,6 +25,7 @@ from .base import BaseHasher, Couple, Learned
 __all__ = ["RefinedHash"]
 
 _SEARCH_OBJECTS = 1500
+_SLOPES = (1.0, 2.0)
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,6 @@ class Effort:
     n_bits: int
     n_landmarks: int
     max_rank: int
-    max_iter: int
     slopes: tuple[float, ...]
 
 
@@ -48,6 +48,7 @@ class Setting:
     ridge: float
     penalty: float
     negative_target: float
+    iterations: int
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class RefinedHash(BaseHasher):
     max_rank : int
         Whitened coordinates kept of each view.
     max_iter : int
-        Iterations in each of the two rounds, of which the second has a steeper sign.
+        At most this many iterations in each of the two rounds, of which the second has a steeper sign.
     min_share : float
         A bit that fewer than this share of a view's training objects have (or lack) gets the median
         as its threshold.
@@ -147,7 +148,7 @@ class RefinedHash(BaseHasher):
         negative_target: float | str = "auto",
         positive_weight: float = 1.0,
         max_rank: int = 256,
-        max_iter: int = 60,
+        max_iter: int = 40,
         min_share: float = 0.02,
         validation_share: float = 0.25,
         progress: Callable[[int, float], None] | None = None,
@@ -202,10 +203,10 @@ class RefinedHash(BaseHasher):
             if self.progress is not None:
                 self.progress(iteration, loss)
 
-        max_iter = self.max_iter if refined else 0
-        effort = Effort(self.n_bits, self.n_landmarks, self.max_rank, max_iter, (1.0, 2.0))
+        setting = replace(setting, iterations=self.max_iter if refined else 0)
+        effort = Effort(self.n_bits, self.n_landmarks, self.max_rank, _SLOPES)
         fitted = self._fit(views, couple.pairs, setting, effort, progress)
-        if not fitted.converged and len(losses) > 10 and losses[-1] < 0.98 * losses[-10]:
+        if not fitted.converged and len(losses) > 10 and losses[-1] < 0.9 * losses[-10]:
             warnings.warn(
                 f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",
                 ConvergenceWarning,
@@ -236,7 +237,9 @@ class RefinedHash(BaseHasher):
         fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
         judge_views = [view[rows] for view, rows in zip(views, split.judge_rows, strict=False)]
         scores: dict[Setting, tuple[float, float]] = {}
-        effort = Effort(min(self.n_bits, 32), min(self.n_landmarks, 250), min(self.max_rank, 128), 20, (1.0,))
+        effort = Effort(
+            min(self.n_bits, 32), min(self.n_landmarks, 250), min(self.max_rank, 128), _SLOPES[:1]
+        )
 
         def judge(fitted: Candidate, affine: Affine) -> float:
             codes = [pack(fitted.values(s, X, affine) >= 0) for s, X in enumerate(judge_views)]
@@ -262,7 +265,7 @@ class RefinedHash(BaseHasher):
         by_label = pairs.groups is not None
         targets = options(self.negative_target, [-1.0] if by_label else [-1.0, 0.0])
         ridge, penalty = options(self.ridge, [0.01])[0], options(self.penalty, [0.003])[0]
-        base = Setting("kernel", "diagonal", 4.0, ridge, penalty, targets[0])
+        base = Setting("kernel", "diagonal", 4.0, ridge, penalty, targets[0], min(20, self.max_iter))
 
         def features(_: Setting | None) -> list[Setting]:
             found = []
@@ -300,7 +303,7 @@ class RefinedHash(BaseHasher):
         x, y = coordinates[0], None if pairs.one_view else coordinates[-1]
         start = spectral_start(x, y, pairs, effort.n_bits, rng)
         affine, converged = start, True
-        if effort.max_iter:
+        if setting.iterations:
             loss = PairLoss(pairs, effort.n_bits, setting.negative_target, self.positive_weight)
             affine, converged = refine(
                 x,
@@ -309,7 +312,7 @@ class RefinedHash(BaseHasher):
                 start,
                 penalty=setting.penalty,
                 slopes=effort.slopes,
-                max_iter=effort.max_iter,
+                max_iter=setting.iterations,
                 progress=progress,
             )
         return Candidate(maps, whitenings, start, affine, converged)
