@@ -134,11 +134,9 @@ void score8(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_ni
 
 void distances8(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* table,
                 std::uint8_t* const* out, unsigned* minimum) {
-    switch (code_bytes) {
-        case 8: return score8<16>(planes, rows, 16, table, out, minimum);
-        case 16: return score8<32>(planes, rows, 32, table, out, minimum);
-        default: return score8<0>(planes, rows, 2 * code_bytes, table, out, minimum);
-    }
+    // Unrolled, 64 bits gain 10 %; 128 bits would lose as much, the compiler running out of registers.
+    if (code_bytes == 8) return score8<16>(planes, rows, 16, table, out, minimum);
+    return score8<0>(planes, rows, 2 * code_bytes, table, out, minimum);
 }
 
 DIFFHASH_INLINE void widen(const Vector* bytes, Vector* sums) {
@@ -309,27 +307,25 @@ std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned 
     return found;
 }
 
-void pack32(const float* values, std::size_t rows, std::size_t n_bits, std::uint8_t* codes) {
-    const __m256 zero = _mm256_setzero_ps();
+void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds, std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 8 <= n_bits; b += 8)
             *codes++ = static_cast<std::uint8_t>(
-                _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(values + b), zero, _CMP_GE_OQ)));
-        if (b < n_bits) *codes++ = sign_byte(values + b, n_bits - b);
+                _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(values + b), _mm256_loadu_ps(thresholds + b), _CMP_GE_OQ)));
+        if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
     }
 }
 
-void pack64(const double* values, std::size_t rows, std::size_t n_bits, std::uint8_t* codes) {
-    const __m256d zero = _mm256_setzero_pd();
+void pack64(const double* values, std::size_t rows, std::size_t n_bits, const double* thresholds, std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 8 <= n_bits; b += 8) {
-            const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + b), zero, _CMP_GE_OQ));
-            const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + b + 4), zero, _CMP_GE_OQ));
+            const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + b), _mm256_loadu_pd(thresholds + b), _CMP_GE_OQ));
+            const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + b + 4), _mm256_loadu_pd(thresholds + b + 4), _CMP_GE_OQ));
             *codes++ = static_cast<std::uint8_t>(low | high << 4);
         }
-        if (b < n_bits) *codes++ = sign_byte(values + b, n_bits - b);
+        if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
     }
 }
 
