@@ -9,16 +9,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "prefetch.hpp"
+
 #if defined(_MSC_VER)
 #define DIFFHASH_INLINE __forceinline
 #else
 #define DIFFHASH_INLINE inline __attribute__((always_inline))
-#endif
-
-#if defined(__GNUC__)
-#define DIFFHASH_PREFETCH(address) __builtin_prefetch(address)
-#else
-#define DIFFHASH_PREFETCH(address) ((void)0)
 #endif
 
 namespace diffhash {
