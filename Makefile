@@ -17,19 +17,19 @@ $(BIN)/python:
 
 # The package is installed in editable mode, so only its build files make it stale.
 $(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
-	$(PIP) install --constraint constraints.txt --editable '.[test]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,check]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,check]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,docs]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,bench]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,bench]'
 	@touch $@
 
 demo: $(VENV)/.package ## learn on pairs, encode, search, evaluate

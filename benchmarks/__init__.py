@@ -1,1 +1,1 @@
-"""Measurements: both sides in one run, a ratio printed."""
+"""Measurements: run with ``python -m benchmarks.NAME``; nothing here is part of the package."""

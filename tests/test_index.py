@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.native import naive
-from tests.native.problems import problems
 
 from diffhash import HammingIndex
 from diffhash.errors import CodeError, InputError, ParameterError
+from tests.native import naive
+from tests.native.problems import problems
 
 
 def codes_of(n, width=8, seed=0):

@@ -2,8 +2,24 @@
 
 from importlib.metadata import version as _version
 
-from . import errors, native
+from . import codes, datasets, errors, evaluation, native
+from .evaluation import evaluate
+from .hashers import BoostedHash, DiffHash, KernelDiffHash, load
 from .index import HammingIndex
+from .pairs import Pairs
 
-__all__ = ["HammingIndex", "errors", "native"]
+__all__ = [
+    "BoostedHash",
+    "DiffHash",
+    "HammingIndex",
+    "KernelDiffHash",
+    "Pairs",
+    "codes",
+    "datasets",
+    "errors",
+    "evaluate",
+    "evaluation",
+    "load",
+    "native",
+]
 __version__ = _version("diffhash")

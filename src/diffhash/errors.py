@@ -15,6 +15,7 @@ __all__ = [
     "DiffhashWarning",
     "FeatureCountError",
     "InputError",
+    "MissingExtraError",
     "ModelFileError",
     "NewerFormatError",
     "NonFiniteError",
@@ -65,6 +66,10 @@ class TooManyBitsError(ParameterError):
 
 class NotFittedError(DiffhashError, _SklearnNotFittedError):
     """The hasher was used before ``fit``."""
+
+
+class MissingExtraError(DiffhashError, ImportError):
+    """A package of an optional extra is not installed; the message has the install line."""
 
 
 class ModelFileError(DiffhashError, ValueError):

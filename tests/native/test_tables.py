@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.native import naive
-from tests.native.problems import problems
 
 from diffhash import native
 from diffhash.errors import CodeError, InputError
+from tests.native import naive
+from tests.native.problems import problems
 
 
 @given(

@@ -1,0 +1,171 @@
+r"""Boosting of one bit after another: the steps of CM-SSH.
+
+Every pair has a weight w and a sign s, +1 for positives and -1 for negatives. A bit with values
+:math:`\xi, \eta \in \{\pm 1\}` on the two sides has the weighted correlation
+:math:`r = \sum w s \xi \eta`, which is to be *maximised* (the paper prints "min"), and pairs that
+it gets wrong gain weight for the next bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from .histograms import joint_counts
+from .maps import MappedView
+from .moments import augmented_product, incidence, shifted
+from .pairs import ResolvedPairs
+from .thresholds import agreement, search_grid
+from .types import FloatArray, IntArray, PairIndex
+
+__all__ = ["PairWeights", "boost", "leading_directions"]
+
+_LARGEST_CORRELATION = 1 - 1e-9  # a perfect bit would get an infinite vote
+
+
+class PairWeights:
+    """AdaBoost weights of listed pairs, half of the mass on each set at first.
+
+    Attributes
+    ----------
+    index : (i, j), positives before negatives
+    signs : float array of shape (n_pairs,), +1 and -1
+    weights : float array of shape (n_pairs,), with sum 1
+    """
+
+    def __init__(self, positive: PairIndex, negative: PairIndex) -> None:
+        n_positive, n_negative = len(positive[0]), len(negative[0])
+        self.index: PairIndex = (
+            np.concatenate([positive[0], negative[0]]),
+            np.concatenate([positive[1], negative[1]]),
+        )
+        self.signs = np.repeat([1.0, -1.0], [n_positive, n_negative])
+        self.weights = np.repeat([0.5 / n_positive, 0.5 / n_negative], [n_positive, n_negative])
+
+    def update(self, agrees: Any) -> float:
+        r"""Reweight after a bit: :math:`w \leftarrow w e^{-\alpha s \xi \eta}`, then normalise.
+
+        Parameters
+        ----------
+        agrees : bool array of shape (n_pairs,)
+            Whether the two sides of each pair have the same bit.
+
+        Returns
+        -------
+        float
+            The bit's weighted correlation r; :math:`\alpha = \frac12 \ln \frac{1 + r}{1 - r}`.
+        """
+        product = np.where(agrees, self.signs, -self.signs)
+        correlation = float(self.weights @ product)
+        r = np.clip(correlation, -_LARGEST_CORRELATION, _LARGEST_CORRELATION)
+        alpha = 0.5 * np.log((1 + r) / (1 - r))
+        self.weights *= np.where(product > 0, np.exp(-alpha), np.exp(alpha))
+        self.weights /= self.weights.sum()
+        return correlation
+
+
+def leading_directions(
+    moment: FloatArray, n_directions: int, *, one_view: bool
+) -> tuple[FloatArray, FloatArray]:
+    """Directions along which a bit may correlate most, as columns, best first.
+
+    Parameters
+    ----------
+    moment : array of shape (n_features, n_features')
+        Weighted sum of ``w s x y^T``.
+    n_directions : int
+    one_view : bool
+        Then both sides share the eigenvectors of the largest eigenvalues of the symmetric part.
+
+    Returns
+    -------
+    arrays of shape (n_features, k), (n_features', k), k at most ``n_directions``
+    """
+    if one_view:
+        d = len(moment)
+        last = max(0, d - n_directions)
+        _, vectors = scipy.linalg.eigh((moment + moment.T) / 2, subset_by_index=[last, d - 1])
+        left = right = vectors[:, ::-1]
+    else:
+        u, _, vt = scipy.linalg.svd(moment, full_matrices=False)
+        left, right = u[:, :n_directions], vt[:n_directions].T
+    largest = np.abs(left).argmax(axis=0)
+    signs = np.where(left[largest, np.arange(left.shape[1])] < 0, -1.0, 1.0)
+    return left * signs, right * signs
+
+
+def boost(
+    x: MappedView,
+    y: MappedView,
+    pairs: ResolvedPairs,
+    *,
+    n_bits: int,
+    n_directions: int,
+    min_share: float,
+    n_bins: int,
+) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray], FloatArray]:
+    """Learn bits one by one on listed pairs.
+
+    Parameters
+    ----------
+    x, y : MappedView
+        The same with one view.
+    pairs : ResolvedPairs, both sets listed
+    n_bits, n_directions : int
+    min_share, n_bins
+        See :func:`~diffhash.thresholds.search_grid`.
+
+    Returns
+    -------
+    projections : arrays of shape (n_bits, n_features), (n_bits, n_features')
+    thresholds : arrays of shape (n_bits,), (n_bits,)
+    correlations : array of shape (n_bits,)
+    """
+    assert pairs.positive is not None, "boosting works on listed pairs"
+    assert pairs.negative is not None, "boosting works on listed pairs"
+    features_x, features_y = x.whole(), y.whole()
+    boosted = PairWeights(pairs.positive, pairs.negative)
+    i, j = boosted.index
+    partners = _SignedPartners(boosted.index, pairs.n_x, pairs.n_y, features_y.dtype)
+
+    projections = (np.empty((n_bits, features_x.shape[1])), np.empty((n_bits, features_y.shape[1])))
+    thresholds = (np.empty(n_bits), np.empty(n_bits))
+    correlations = np.empty(n_bits)
+    for bit in range(n_bits):
+        signed = boosted.weights * boosted.signs
+        matrix = partners.matrix(signed)
+        moment = augmented_product(
+            features_x, matrix @ features_y, np.asarray(matrix.sum(axis=1)).reshape(-1)
+        )
+        p, q = leading_directions(
+            shifted(moment, x.offset, y.offset)[:-1, :-1], n_directions, one_view=pairs.one_view
+        )
+        values_x = x.project(p.T)
+        values_y = None if pairs.one_view else y.project(q.T)
+
+        def loss(bins_x: IntArray, bins_y: IntArray, signed: FloatArray = signed) -> FloatArray:
+            counts = joint_counts(bins_x, bins_y, (i, j), n_bins, signed)
+            return np.asarray(signed.sum() - 2 * agreement(counts))
+
+        a, b, lowest = search_grid(values_x, values_y, loss, min_share=min_share, n_bins=n_bins)
+        best = int(lowest.argmin())
+        bits_x = values_x[:, best] + a[best] >= 0
+        bits_y = bits_x if values_y is None else values_y[:, best] + b[best] >= 0
+        correlations[bit] = boosted.update(bits_x.take(i) == bits_y.take(j))
+        projections[0][bit], projections[1][bit] = p[:, best], q[:, best]
+        thresholds[0][bit], thresholds[1][bit] = a[best], b[best]
+    return projections, thresholds, correlations
+
+
+class _SignedPartners:
+    """Sparse matrix of pairs whose values change from bit to bit while its structure stays."""
+
+    def __init__(self, index: PairIndex, n_x: int, n_y: int, dtype: Any) -> None:
+        self._order = np.lexsort((index[1], index[0]))
+        self._matrix = incidence((index[0][self._order], index[1][self._order]), n_x, n_y, dtype)
+
+    def matrix(self, values: FloatArray) -> Any:
+        self._matrix.data[:] = values[self._order]
+        return self._matrix

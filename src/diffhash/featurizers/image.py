@@ -1,0 +1,261 @@
+"""Features of small grey pictures: oriented gradients and a thumbnail.
+
+Everything is a function of the array of all pictures at once; there is no loop over
+pictures. The number of features depends on the grid of cells, not on the size of the
+pictures, so that pictures of another size can be compared as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from ..errors import InputError, NonFiniteError, ParameterError
+from ..types import FloatArray, IntArray
+
+__all__ = ["HogFeatures", "hog", "thumbnails"]
+
+# Pictures are worked on in blocks: the intermediate arrays of one block stay in cache.
+_BLOCK = 512
+
+
+def hog(
+    pictures: NDArray[Any], *, cells: int = 8, orientations: int = 9, block: int = 2, signed: bool = False
+) -> FloatArray:
+    """Histogram of oriented gradients of each picture.
+
+    Parameters
+    ----------
+    pictures : array of shape (n, height, width)
+        Grey values in any scale; a block that has any gradient does not depend on it.
+    cells : int
+        The picture is divided into ``cells × cells`` cells, whatever its size.
+    orientations : int
+        Bins for the direction of the gradient.
+    block : int
+        Histograms are normalised over overlapping blocks of ``block × block`` cells.
+    signed : bool
+        Tell dark-to-light from light-to-dark: directions over the full circle.
+
+    Returns
+    -------
+    float32 array of shape (n, (cells - block + 1)² · block² · orientations)
+
+    Notes
+    -----
+    Each pixel votes with the length of its gradient (central differences), shared
+    linearly between the two nearest directions and between the four nearest cells. A
+    block's vector ``v`` becomes ``v / sqrt(|v|² + ε²)``, is clipped at 0.2 and normalised
+    again ("L2-Hys" of Dalal & Triggs, "Histograms of oriented gradients for human
+    detection", CVPR 2005). A block without gradients is zero.
+
+    Examples
+    --------
+    >>> picture = np.zeros((1, 16, 16))
+    >>> picture[:, :, 8:] = 1.0
+    >>> features = hog(picture, cells=2, orientations=4)
+    >>> features.shape
+    (1, 16)
+    >>> features[0, :4].round(2)  # a vertical edge: half of its votes on either side of 0°
+    array([0.35, 0.  , 0.  , 0.35], dtype=float32)
+    """
+    pictures = _as_pictures(pictures, "hog")
+    if cells < 1 or orientations < 1 or not 1 <= block <= cells:
+        raise ParameterError(
+            "hog: cells and orientations must be at least 1 and block between 1 and cells, "
+            f"got cells={cells}, orientations={orientations}, block={block}."
+        )
+    side = cells - block + 1
+    features = np.empty((len(pictures), side * side * block * block * orientations), dtype=np.float32)
+    for start in range(0, len(pictures), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        votes = _votes(pictures[rows].astype(np.float32), cells, orientations, signed)
+        features[rows] = _normalised_blocks(votes, block)
+    return features
+
+
+def thumbnails(pictures: NDArray[Any], *, side: int = 8) -> FloatArray:
+    """Reduce each picture to ``side × side`` means over areas.
+
+    Parameters
+    ----------
+    pictures : array of shape (n, height, width)
+    side : int
+        A pixel that lies across a boundary is shared in proportion.
+
+    Returns
+    -------
+    float32 array of shape (n, side · side)
+
+    Examples
+    --------
+    >>> thumbnails(np.arange(16.0).reshape(1, 4, 4), side=2)
+    array([[ 2.5,  4.5, 10.5, 12.5]], dtype=float32)
+    """
+    pictures = _as_pictures(pictures, "thumbnails")
+    if side < 1:
+        raise ParameterError(f"thumbnails: side must be at least 1, got {side}.")
+    _, height, width = pictures.shape
+    down, across = _area_means(height, side), _area_means(width, side)
+    small = np.empty((len(pictures), side, side), dtype=np.float32)
+    for start in range(0, len(pictures), _BLOCK):
+        rows = slice(start, start + _BLOCK)
+        small[rows] = down @ pictures[rows].astype(np.float32) @ across.T
+    return small.reshape(len(pictures), side * side)
+
+
+class HogFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+    """Oriented gradients and a thumbnail of grey pictures, as one feature array.
+
+    Parameters
+    ----------
+    cells, orientations, block, signed
+        See :func:`hog`.
+    thumbnail : int
+        Side of the thumbnail; 0 for none.
+    thumbnail_weight : float
+        Length of the thumbnail's part; that of the gradients' part is 1.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of features. Nothing is learned from the pictures.
+
+    Notes
+    -----
+    Both parts are scaled to a fixed length per picture. The thumbnail's mean is removed
+    first, so that neither brightness nor contrast counts.
+
+    Examples
+    --------
+    >>> pictures = np.random.default_rng(0).random((3, 32, 32))
+    >>> HogFeatures().fit(pictures).transform(pictures).shape
+    (3, 1828)
+    """
+
+    def __init__(
+        self,
+        *,
+        cells: int = 8,
+        orientations: int = 9,
+        block: int = 2,
+        signed: bool = False,
+        thumbnail: int = 8,
+        thumbnail_weight: float = 1.0,
+    ) -> None:
+        self.cells = cells
+        self.orientations = orientations
+        self.block = block
+        self.signed = signed
+        self.thumbnail = thumbnail
+        self.thumbnail_weight = thumbnail_weight
+
+    def fit(self, pictures: NDArray[Any], y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
+        """Check the pictures and count the features; nothing else depends on the data."""
+        self.n_features_out_: int = self.transform(pictures[:1]).shape[1]
+        return self
+
+    def transform(self, pictures: NDArray[Any]) -> FloatArray:
+        """Turn pictures of shape (n, height, width) into float32 features (n, n_features_out_)."""
+        gradients = hog(
+            pictures,
+            cells=self.cells,
+            orientations=self.orientations,
+            block=self.block,
+            signed=self.signed,
+        )
+        if self.thumbnail == 0:
+            return _unit_rows(gradients)
+        small = thumbnails(pictures, side=self.thumbnail)
+        small -= small.mean(axis=1, keepdims=True)
+        return np.hstack([_unit_rows(gradients), np.float32(self.thumbnail_weight) * _unit_rows(small)])
+
+    def fit_transform(self, pictures: NDArray[Any], y: object = None) -> FloatArray:
+        """Fit, then transform the same pictures."""
+        return self.fit(pictures, y).transform(pictures)
+
+
+def _as_pictures(pictures: NDArray[Any], caller: str) -> NDArray[Any]:
+    pictures = np.asarray(pictures)
+    if pictures.ndim != 3 or min(pictures.shape[1:]) < 2:
+        raise InputError(
+            f"{caller}: expected grey pictures of shape (n, height, width) of at least 2 × 2 pixels, "
+            f"got {pictures.shape}. Average the colours, and put a single picture into a batch of one."
+        )
+    if pictures.dtype.kind not in "buif":
+        raise InputError(f"{caller}: expected pictures of numbers, got dtype {pictures.dtype}.")
+    if pictures.dtype.kind == "f" and not np.isfinite(pictures).all():
+        raise NonFiniteError(
+            f"{caller}: expected finite grey values, got NaN or infinity. Fill or drop them."
+        )
+    return pictures
+
+
+def _votes(pictures: FloatArray, cells: int, orientations: int, signed: bool) -> FloatArray:
+    """Histograms of shape (n, cells, cells, orientations)."""
+    n, height, width = pictures.shape
+    dx, dy = np.zeros_like(pictures), np.zeros_like(pictures)
+    np.subtract(pictures[:, :, 2:], pictures[:, :, :-2], out=dx[:, :, 1:-1])
+    np.subtract(pictures[:, 2:], pictures[:, :-2], out=dy[:, 1:-1])
+
+    # Most pixels of a drawing are flat and have no vote: work only on the others.
+    flat = np.flatnonzero((dx != 0) | (dy != 0))
+    dx, dy = dx.ravel()[flat], dy.ravel()[flat]
+    length = np.hypot(dx, dy)
+    turn = 2 * np.pi if signed else np.pi
+    angle = np.arctan2(dy, dx) * np.float32(orientations / turn) - np.float32(0.5)
+    direction = np.floor(angle).astype(np.int32)
+    later = angle - direction
+    rows, columns = np.divmod(flat % (height * width), width)
+    picture = flat // (height * width)
+    row, lower = _nearest_cells(height, cells)
+    column, right = _nearest_cells(width, cells)
+
+    # A margin of one cell on every side takes the votes that fall outside, and is cut off.
+    padded = cells + 2
+    histogram = np.zeros(n * padded * padded * orientations)
+    for down in (0, 1):
+        row_share = lower[rows] if down else 1 - lower[rows]
+        for across in (0, 1):
+            column_share = right[columns] if across else 1 - right[columns]
+            cell = (picture * padded + row[rows] + down) * padded + column[columns] + across
+            for step in (0, 1):
+                share = length * row_share * column_share * (later if step else 1 - later)
+                target = cell * orientations + (direction + step) % orientations
+                histogram += np.bincount(target, weights=share, minlength=len(histogram))
+    inner = histogram.reshape(n, padded, padded, orientations)[:, 1:-1, 1:-1]
+    return inner.astype(np.float32)
+
+
+def _nearest_cells(pixels: int, cells: int) -> tuple[IntArray, FloatArray]:
+    """For every pixel the cell before it (1 is the first, 0 the margin) and the next one's share."""
+    position = (np.arange(pixels) + 0.5) * cells / pixels + 0.5
+    before = np.floor(position).astype(np.int64)
+    return before, (position - before).astype(np.float32)
+
+
+def _normalised_blocks(votes: FloatArray, block: int) -> FloatArray:
+    n, cells, _, orientations = votes.shape
+    windows = np.lib.stride_tricks.sliding_window_view(votes, (block, block), axis=(1, 2))
+    blocks = np.moveaxis(windows, 3, -1).reshape(n, (cells - block + 1) ** 2, orientations * block * block)
+    blocks = np.minimum(_unit_rows(blocks), np.float32(0.2))
+    return _unit_rows(blocks).reshape(n, -1)
+
+
+def _unit_rows(values: FloatArray) -> FloatArray:
+    """Scale vectors along the last axis to length 1; zero stays zero."""
+    length = np.sqrt(np.einsum("...i,...i->...", values, values))[..., None]
+    unit: FloatArray = np.divide(values, length, out=np.zeros_like(values), where=length > 0)
+    return unit
+
+
+def _area_means(pixels: int, side: int) -> FloatArray:
+    """Matrix of shape (side, pixels) whose row ``s`` averages the ``s``-th of ``side`` equal parts."""
+    edges = np.arange(side + 1) * pixels / side
+    start, stop = np.arange(pixels), np.arange(1, pixels + 1)
+    overlap = np.minimum(stop, edges[1:, None]) - np.maximum(start, edges[:-1, None])
+    means: FloatArray = (np.maximum(overlap, 0) * side / pixels).astype(np.float32)
+    return means

@@ -1,0 +1,79 @@
+"""Feature maps as a hasher's parameters ask for them, one per modality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import ParameterError
+from ..maps import FeatureMap, KernelMap, LinearMap
+from ..maps.landmarks import choose_landmarks
+from ..validation import by_modality, check_choice, check_count, check_flag, check_number
+from .base import Couple
+
+__all__ = ["kernel_maps", "linear_maps"]
+
+
+def linear_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
+    """Maps by the parameters ``center``, ``standardize``, ``whiten`` and ``shrinkage``."""
+    caller = f"{type(hasher).__name__}.fit"
+    settings: dict[str, dict[str, Any]] = {m: {} for m in couple.modalities}
+    for name in ("center", "standardize", "whiten"):
+        for modality, value in by_modality(
+            getattr(hasher, name), couple.modalities, name, caller=caller
+        ).items():
+            settings[modality][name] = check_flag(value, name, caller=caller)
+    for modality, value in by_modality(
+        hasher.shrinkage, couple.modalities, "shrinkage", caller=caller
+    ).items():
+        settings[modality]["shrinkage"] = check_number(value, "shrinkage", caller=caller, high=1.0)
+    return {
+        m: LinearMap.fit(couple.views[m], who=f"{caller}: modality {m!r}", **settings[m])
+        for m in couple.modalities
+    }
+
+
+def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
+    """Maps by the parameters about landmarks and kernels, see :class:`~diffhash.KernelDiffHash`."""
+    caller = f"{type(hasher).__name__}.fit"
+    names = ("n_landmarks", "landmarks", "metric", "bandwidth", "shrinkage", "kernel", "center")
+    by_name = {n: by_modality(getattr(hasher, n), couple.modalities, n, caller=caller) for n in names}
+    # Everything is checked before anything is computed.
+    for m in couple.modalities:
+        check_count(by_name["n_landmarks"][m], "n_landmarks", caller=caller)
+        if isinstance(by_name["landmarks"][m], str):
+            check_choice(by_name["landmarks"][m], "landmarks", ("random", "kmeans"), caller=caller)
+        check_choice(by_name["metric"][m], "metric", ("euclidean", "diagonal", "mahalanobis"), caller=caller)
+        if isinstance(by_name["bandwidth"][m], str):
+            check_choice(by_name["bandwidth"][m], "bandwidth", ("balanced", "median"), caller=caller)
+        else:
+            check_number(by_name["bandwidth"][m], "bandwidth", caller=caller, open_low=True, high=1e300)
+        check_number(by_name["shrinkage"][m], "shrinkage", caller=caller, high=1.0)
+        check_flag(by_name["center"][m], "center", caller=caller)
+        kernel = by_name["kernel"][m]
+        if not callable(kernel) and not (isinstance(kernel, str) and kernel == "gaussian"):
+            raise ParameterError(
+                f'{caller}: kernel must be "gaussian" or a function kernel(X, landmarks), got {kernel!r}.'
+            )
+    maps: dict[str, FeatureMap] = {}
+    for m in couple.modalities:
+        X = couple.views[m]
+        landmarks = choose_landmarks(
+            X,
+            by_name["n_landmarks"][m],
+            by_name["landmarks"][m],
+            hasher.random_state,
+            caller=caller,
+            modality=m,
+        )
+        kernel = by_name["kernel"][m]
+        maps[m] = KernelMap.fit(
+            X,
+            landmarks,
+            metric=by_name["metric"][m],
+            bandwidth=by_name["bandwidth"][m],
+            shrinkage=by_name["shrinkage"][m],
+            center=by_name["center"][m],
+            kernel=kernel if callable(kernel) else None,
+            who=f"{caller}: modality {m!r}",
+        )
+    return maps

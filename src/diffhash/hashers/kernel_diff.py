@@ -1,0 +1,115 @@
+"""MM-kDIF: multimodal kernel diff-hash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..maps import FeatureMap
+from ..maps.kernel import Kernel
+from ..validation import by_modality
+from .base import Couple
+from .features import kernel_maps
+from .spectral import SpectralHasher
+
+__all__ = ["KernelDiffHash"]
+
+
+class KernelDiffHash(SpectralHasher):
+    r"""Multimodal kernel diff-hash (MM-kDIF): CM-DIF on similarities to landmarks.
+
+    Objects are described by :math:`k(x_1, x), \dots, k(x_l, x)` with landmarks :math:`x_i` of their own
+    modality, and the steps of :class:`DiffHash` are taken on these. The kernel brings in what is
+    similar within each modality, codes may be longer than the features, and the hash functions
+    are no longer affine.
+
+    Parameters
+    ----------
+    n_bits : int
+        Length of the codes, at most the smaller number of landmarks.
+    gamma : float
+        Weight of the positives against the negatives, see :class:`DiffHash`.
+    n_landmarks : int, or dict by modality
+        Not used where the landmarks themselves are given.
+    landmarks : {"random", "kmeans"} or array, or dict by modality
+        Objects drawn at random, centres of k-means, or an array of shape (l, n_features).
+    metric : {"diagonal", "euclidean", "mahalanobis"}, or dict by modality
+        Distance in the Gaussian kernel: each feature divided by its standard deviation, plain, or
+        by the inverse of the full covariance matrix.
+    bandwidth : float, "balanced" or "median", or dict by modality
+        h in :math:`\exp(-d^2 / h)`. "median": the median squared distance between landmarks.
+        "balanced": that divided by the logarithm of their number, which is far better wherever
+        there are many features; see :func:`~diffhash.maps.kernel.landmark_bandwidth`.
+    kernel : "gaussian" or function, or dict by modality
+        A function ``kernel(X, landmarks)`` of your own that returns (n, l) floats. It is not saved
+        with the model: pass it again to :func:`diffhash.load`.
+    center : bool, or dict by modality
+        Subtract the mean of the kernel features. Not by default: on the paper's data it costs accuracy.
+    shrinkage : float in [0, 1], or dict by modality
+        Of the covariance in "mahalanobis".
+    thresholds, miss_weight, min_share, n_bins, statistic
+        See :class:`DiffHash`.
+    random_state : int or None
+        Seed of the drawing of landmarks.
+
+    Attributes
+    ----------
+    modalities_, n_features_in_, maps_, projections_, thresholds_, singular_values_
+        See :class:`DiffHash`.
+
+    References
+    ----------
+    M. M. Bronstein, "Multimodal diff-hash", 2011, section 5.
+
+    Examples
+    --------
+    >>> import diffhash as dh
+    >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=500, n_test=100, random_state=0)
+    >>> pairs = dh.Pairs.from_labels(data.train.labels["x"], data.train.labels["y"])
+    >>> hasher = dh.KernelDiffHash(n_bits=4, n_landmarks={"x": 200, "y": 100})
+    >>> hasher.fit(data.train.views, pairs).encode(data.test.views["x"], modality="x").shape
+    (100, 1)
+    """
+
+    _ways_out = "use more landmarks, or BoostedHash (any number)."
+
+    def __init__(
+        self,
+        n_bits: int = 64,
+        gamma: float = 10.0,
+        n_landmarks: int | Mapping[str, int] = 1000,
+        *,
+        landmarks: Any = "random",
+        metric: str | Mapping[str, str] = "diagonal",
+        bandwidth: float | str | Mapping[str, float | str] = "balanced",
+        kernel: str | Kernel | Mapping[str, str | Kernel] = "gaussian",
+        center: bool | Mapping[str, bool] = False,
+        shrinkage: float | Mapping[str, float] = 0.01,
+        thresholds: str = "joint",
+        miss_weight: float = 1.0,
+        min_share: float = 0.05,
+        n_bins: int = 64,
+        statistic: str = "product",
+        random_state: int | None = 0,
+    ) -> None:
+        self.n_bits = n_bits
+        self.gamma = gamma
+        self.n_landmarks = n_landmarks
+        self.landmarks = landmarks
+        self.metric = metric
+        self.bandwidth = bandwidth
+        self.kernel = kernel
+        self.center = center
+        self.shrinkage = shrinkage
+        self.thresholds = thresholds
+        self.miss_weight = miss_weight
+        self.min_share = min_share
+        self.n_bins = n_bins
+        self.statistic = statistic
+        self.random_state = random_state
+
+    def _make_maps(self, couple: Couple) -> dict[str, FeatureMap]:
+        return kernel_maps(self, couple)
+
+    def _centers(self, modality: str, couple: Couple) -> bool:
+        return by_modality(self.center, couple.modalities, "center", caller=self._caller)[modality]

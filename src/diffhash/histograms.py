@@ -1,0 +1,213 @@
+"""Joint counts of binned projections over pairs: what thresholds are chosen from.
+
+:class:`JointHistogram` is to thresholds what :class:`~diffhash.moments.PairMoments` is to
+projections: sums over rows and listed pairs that can be taken in parts and merged, with implied
+pairs in closed form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .pairs import PairScheme
+from .types import FloatArray, IntArray, PairIndex
+
+__all__ = ["JointHistogram", "bin_values", "grid_edges", "joint_counts"]
+
+Counts = NDArray[Any]
+_REACH = 3.0  # the grid spans the mean and this many standard deviations on either side
+
+
+@dataclass
+class JointHistogram:
+    """Joint counts of binned projections over positives and negatives; parts can be merged.
+
+    Parameters
+    ----------
+    scheme : PairScheme
+    n_bits, n_bins : int
+
+    Attributes
+    ----------
+    positive, negative : int arrays of shape (n_bits, n_bins, n_bins)
+        Counts over the listed pairs.
+    rows_x, rows_y : int arrays of shape (n_groups, n_bits, n_bins)
+        Counts over the rows of each group.
+    own : int arrays of shape (n_bits, n_bins)
+        One view only: counts over the rows that are similar to themselves.
+    """
+
+    scheme: PairScheme
+    n_bits: int
+    n_bins: int
+    positive: Counts = field(init=False)
+    negative: Counts = field(init=False)
+    rows_x: Counts = field(init=False)
+    rows_y: Counts = field(init=False)
+    own: Counts = field(init=False)
+
+    def __post_init__(self) -> None:
+        cells = (self.n_bits, self.n_bins, self.n_bins)
+        self.positive = np.zeros(cells, dtype=np.int64)
+        self.negative = np.zeros(cells, dtype=np.int64)
+        self.rows_x = np.zeros((self.scheme.n_groups, self.n_bits, self.n_bins), dtype=np.int64)
+        self.rows_y = np.zeros_like(self.rows_x)
+        self.own = np.zeros((self.n_bits, self.n_bins), dtype=np.int64)
+
+    def update(
+        self,
+        bins_x: IntArray,
+        bins_y: IntArray | None = None,
+        *,
+        positive: PairIndex | None = None,
+        negative: PairIndex | None = None,
+        groups_x: IntArray | None = None,
+        groups_y: IntArray | None = None,
+    ) -> Self:
+        """Add rows of both views and the listed pairs between them.
+
+        Parameters
+        ----------
+        bins_x, bins_y : int arrays of shape (n_bits, n), (n_bits, n')
+            Interval of each bit's projection of each new row; ``bins_y`` is left out when there is
+            one view.
+        positive, negative : (i, j), optional
+            Row numbers among the new rows.
+        groups_x, groups_y : int arrays of shape (n,), (n',), optional
+        """
+        self._add_rows(self.rows_x, bins_x, groups_x)
+        if bins_y is None:
+            bins_y = bins_x
+            self._add_rows(self.rows_y, bins_x, groups_x)
+            if self.scheme.groups is not None and groups_x is not None:
+                bins_own = bins_x[:, self.scheme.groups.self_related()[groups_x]]
+            else:
+                bins_own = bins_x
+            for bit in range(self.n_bits):
+                self.own[bit] += np.bincount(bins_own[bit], minlength=self.n_bins)
+        else:
+            self._add_rows(self.rows_y, bins_y, groups_y)
+        for table, index in ((self.positive, positive), (self.negative, negative)):
+            if index is not None:
+                table += joint_counts(bins_x, bins_y, index, self.n_bins)
+        return self
+
+    def _add_rows(self, table: Counts, bins: IntArray, groups: IntArray | None) -> None:
+        n_groups = self.scheme.n_groups
+        for bit in range(self.n_bits):
+            cells = bins[bit].astype(np.intp)
+            if n_groups > 1:
+                assert groups is not None
+                cells += groups * self.n_bins
+            counts = np.bincount(cells, minlength=n_groups * self.n_bins)
+            table[:, bit] += counts.reshape(n_groups, self.n_bins)
+
+    def merge(self, other: JointHistogram) -> Self:
+        """Add the counts of another part, which must have been binned by the same edges."""
+        for name in ("positive", "negative", "rows_x", "rows_y", "own"):
+            getattr(self, name).__iadd__(getattr(other, name))
+        return self
+
+    def counts(self) -> tuple[Counts, Counts]:
+        """Joint counts over all positives and all negatives, implied ones included.
+
+        Returns
+        -------
+        positive, negative : arrays of shape (n_bits, n_bins, n_bins)
+            Symmetric with one view: each unordered pair counts half in either order.
+        """
+        if not self.scheme.one_view:
+            return self.scheme.compose(self.positive, self.negative, self._related, self._every)
+        diagonal = np.arange(self.n_bins)
+
+        def without_own(table: Counts, own: Counts) -> Counts:
+            table = table.astype(np.float64)
+            table[:, diagonal, diagonal] -= own
+            return table / 2
+
+        return self.scheme.compose(
+            (self.positive + self.positive.transpose(0, 2, 1)) / 2,
+            (self.negative + self.negative.transpose(0, 2, 1)) / 2,
+            lambda: without_own(self._related(), self.own),
+            lambda: without_own(self._every(), self.rows_x.sum(axis=0)),
+        )
+
+    def _every(self) -> Counts:
+        x, y = self.rows_x.sum(axis=0), self.rows_y.sum(axis=0)
+        return np.asarray(x[:, :, None] * y[:, None, :])
+
+    def _related(self) -> Counts:
+        groups = self.scheme.groups
+        assert groups is not None
+        table = self.rows_y.reshape(groups.n_groups, -1).astype(np.float64)
+        related = groups.related(table).reshape(self.rows_y.shape)
+        # (groups, bits, bins) x (groups, bits, bins) -> (bits, bins, bins); counts are exact in float64.
+        return np.asarray(self.rows_x.transpose(1, 2, 0).astype(np.float64) @ related.transpose(1, 0, 2))
+
+
+def joint_counts(
+    bins_x: IntArray, bins_y: IntArray, index: PairIndex, n_bins: int, weights: FloatArray | None = None
+) -> Counts:
+    """Count pairs by the cell they fall into, for every bit.
+
+    Parameters
+    ----------
+    bins_x, bins_y : int arrays of shape (n_bits, n), (n_bits, n')
+    index : (i, j), row numbers of the pairs
+    n_bins : int
+    weights : array with a number for each pair, optional
+        Sum these instead of counting.
+
+    Returns
+    -------
+    array of shape (n_bits, n_bins, n_bins)
+
+    Examples
+    --------
+    >>> joint_counts(np.array([[0, 1]]), np.array([[1, 0]]), ([0, 1, 1], [0, 0, 1]), 2)
+    array([[[0, 1],
+            [1, 1]]])
+    """
+    i, j = index
+    counts = np.empty((len(bins_x), n_bins**2), dtype=np.int64 if weights is None else np.float64)
+    for bit, (x, y) in enumerate(zip(bins_x, bins_y, strict=True)):
+        # Widened before they are gathered: there are fewer objects than pairs.
+        cells = (x.astype(np.intp) * n_bins).take(i)
+        cells += y.astype(np.intp).take(j)
+        counts[bit] = np.bincount(cells, weights, minlength=n_bins**2)
+    return counts.reshape(-1, n_bins, n_bins)
+
+
+def grid_edges(mean: FloatArray, deviation: FloatArray, n_bins: int) -> FloatArray:
+    """Evenly spaced edges of shape (n_bits, n_bins - 1) around each bit's mean.
+
+    Mean and standard deviation are sums over rows, so that parts of the data agree on the edges.
+    """
+    return mean[:, None] + deviation[:, None] * np.linspace(-_REACH, _REACH, n_bins - 1)
+
+
+def bin_values(values: FloatArray, edges: FloatArray) -> NDArray[np.uint8]:
+    """Interval of each value among evenly spaced edges.
+
+    Parameters
+    ----------
+    values : array of shape (n, n_bits)
+    edges : array of shape (n_bits, n_bins - 1), evenly spaced along the last axis; at most 256 bins
+
+    Returns
+    -------
+    uint8 array of shape (n_bits, n)
+        How many edges lie below each value, to within rounding at an edge.
+    """
+    n_edges = edges.shape[1]
+    first = edges[:, :1].astype(values.dtype)
+    step = (edges[:, -1:] - edges[:, :1]) / max(n_edges - 1, 1)
+    inverse = (1.0 / np.where(step > 0, step, 1.0)).astype(values.dtype)
+    places = (values.T - first) * inverse
+    places += 1
+    np.clip(places, 0, n_edges, out=places)
+    return places.astype(np.uint8, order="C")

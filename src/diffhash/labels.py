@@ -1,0 +1,196 @@
+"""Similarity that labels define: closed forms over groups of equal rows, and sampling of pairs.
+
+Rows with the same label (or the same set of labels) form a group. Whether two objects are
+similar depends on their groups alone, so every sum over pairs is a sum over groups: linear in
+the number of objects. With one label each, similar groups are equal groups. With label sets,
+two groups are similar if their sets share a label, which is no sum over labels: the relation
+between the distinct sets is evaluated in blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from .errors import PairsError
+from .types import BoolArray, FloatArray, IntArray, PairIndex
+
+__all__ = ["MAX_LABEL_SETS", "LabelGroups", "group_labels", "sample_pairs"]
+
+#: Above this many distinct label sets the closed form is refused (its cost is quadratic in them).
+MAX_LABEL_SETS = 20_000
+_BLOCK = 1024
+
+
+@dataclass(frozen=True)
+class LabelGroups:
+    """Groups of rows with equal labels, numbered alike in both views.
+
+    Attributes
+    ----------
+    x, y : int arrays of shape (n,), (n',)
+        Group of each row of the two views; the same array when there is one view.
+    n_groups : int
+    sets : bool array of shape (n_groups, n_labels), or None
+        Labels of each group; None when every object has exactly one.
+    """
+
+    x: IntArray
+    y: IntArray
+    n_groups: int
+    sets: BoolArray | None = None
+
+    def related(self, table: FloatArray) -> FloatArray:
+        """``W @ table``, where ``W[g, h]`` tells whether groups g and h are similar.
+
+        Parameters
+        ----------
+        table : array of shape (n_groups, k)
+        """
+        if self.sets is None:
+            return table
+        sets = self.sets.astype(np.float32)
+        result = np.empty_like(table)
+        for start in range(0, self.n_groups, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            result[block] = ((sets[block] @ sets.T) > 0).astype(table.dtype) @ table
+        return result
+
+    def self_related(self) -> BoolArray:
+        """Whether an object of each group is similar to itself: not if it has no label at all."""
+        return np.ones(self.n_groups, dtype=bool) if self.sets is None else np.asarray(self.sets.any(axis=1))
+
+    def check_closed_form(self, caller: str) -> None:
+        """Refuse the closed form where it would be slow."""
+        if self.sets is not None and self.n_groups > MAX_LABEL_SETS:
+            raise PairsError(
+                f"{caller}: the labels form {self.n_groups} distinct sets, and all pairs of more than "
+                f"{MAX_LABEL_SETS} sets take too long. Give n_positive and n_negative to sample pairs."
+            )
+
+
+def group_labels(labels_x: Any, labels_y: Any, *, caller: str) -> LabelGroups:
+    """Group rows by label; ``labels_y`` None means one view."""
+    x = _check_labels(labels_x, "the first labels", caller)
+    y = x if labels_y is None else _check_labels(labels_y, "the second labels", caller)
+    if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
+        raise PairsError(
+            f"{caller}: both label arrays must be of one form, got shapes {x.shape} and {y.shape}. "
+            "Use (n,) for one label each, or bool (n, n_labels) with the same labels on both sides."
+        )
+    if x.ndim == 1 and (x.dtype.kind in "US") != (y.dtype.kind in "US"):
+        raise PairsError(f"{caller}: labels of {x.dtype} and of {y.dtype} cannot be compared.")
+    stacked = x if labels_y is None else np.concatenate([x, y])
+    if x.ndim == 1:
+        values, group = np.unique(stacked, return_inverse=True)
+        sets = None
+    else:
+        packed = np.packbits(stacked, axis=1)
+        _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        sets = stacked[first]
+        values = first
+    group = group.reshape(-1)
+    return LabelGroups(group[: len(x)], group if labels_y is None else group[len(x) :], len(values), sets)
+
+
+def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:
+    array = np.asarray(labels)
+    if array.ndim not in (1, 2) or 0 in array.shape:
+        raise PairsError(
+            f"{caller}: {which} must be (n,) for one label each or bool (n, n_labels), got shape {array.shape}."
+        )
+    if array.ndim == 2:
+        if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
+            raise PairsError(
+                f"{caller}: {which} of shape {array.shape} must hold only 0 and 1 (or booleans)."
+            )
+        return array.astype(bool)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        row = int(np.flatnonzero(np.isnan(array))[0])
+        raise PairsError(f"{caller}: {which} has NaN in row {row}.")
+    if array.dtype.kind not in "iubfUS":
+        raise PairsError(f"{caller}: {which} must be numbers or strings, got dtype {array.dtype}.")
+    return array
+
+
+def sample_pairs(
+    groups: LabelGroups, n_pairs: int, *, similar: bool, one_view: bool, rng: np.random.Generator, caller: str
+) -> PairIndex:
+    """Distinct pairs drawn uniformly among all similar (or all dissimilar) ones.
+
+    With one view the pairs are unordered (``i < j``).
+    """
+    what = "similar" if similar else "dissimilar"
+    member_x, member_y = _membership(groups, groups.x), _membership(groups, groups.y)
+    n_y = len(groups.y)
+    keys = np.empty(0, dtype=np.int64)
+    barren = 0
+    while len(keys) < n_pairs:
+        n_tries = 2 * (n_pairs - len(keys)) + 1024
+        i, j = (_propose_similar if similar else _propose_dissimilar)(member_x, member_y, n_tries, rng)
+        if one_view:
+            i, j = np.minimum(i, j), np.maximum(i, j)
+            i, j = i[i != j], j[i != j]
+        grown = np.union1d(keys, i * n_y + j)
+        # Proposals that bring nothing new mean that we hold nearly all there are: list them instead.
+        barren = barren + 1 if len(grown) - len(keys) < n_tries // 64 else 0
+        keys = grown
+        if barren == 4 and len(keys) < n_pairs:
+            keys = _all_pairs(member_x, member_y, similar=similar, one_view=one_view)
+            break
+    if len(keys) < n_pairs:
+        raise PairsError(
+            f"{caller}: {n_pairs} {what} pairs were asked for, but the labels give only {len(keys)}. "
+            f"Ask for at most {len(keys)}, or for all of them with None."
+        )
+    keys = np.sort(rng.choice(keys, size=n_pairs, replace=False))
+    return keys // n_y, keys % n_y
+
+
+def _membership(groups: LabelGroups, rows: IntArray) -> Any:
+    """Rows by labels, sparse float32: one label each, or label sets."""
+    if groups.sets is None:
+        ones = np.ones(len(rows), dtype=np.float32)
+        return scipy.sparse.csr_array(
+            (ones, (np.arange(len(rows)), rows)), shape=(len(rows), groups.n_groups)
+        )
+    return scipy.sparse.csr_array(groups.sets.astype(np.float32))[rows]
+
+
+def _propose_similar(x: Any, y: Any, n: int, rng: np.random.Generator) -> PairIndex:
+    """Pairs with a label in common, each with equal chance."""
+    columns_x, columns_y = x.tocsc(), y.tocsc()
+    sizes_x, sizes_y = np.diff(columns_x.indptr), np.diff(columns_y.indptr)
+    mass = np.cumsum(sizes_x.astype(np.float64) * sizes_y)
+    if mass[-1] == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    label = np.searchsorted(mass, rng.random(n) * mass[-1], side="right")
+    i = columns_x.indices[columns_x.indptr[label] + rng.integers(0, sizes_x[label])].astype(np.int64)
+    j = columns_y.indices[columns_y.indptr[label] + rng.integers(0, sizes_y[label])].astype(np.int64)
+    # A pair with c labels in common is proposed c times as often: keep one in c.
+    common = np.asarray(x[i].multiply(y[j]).sum(axis=1)).reshape(-1)
+    keep = rng.random(n) * common < 1
+    return i[keep], j[keep]
+
+
+def _propose_dissimilar(x: Any, y: Any, n: int, rng: np.random.Generator) -> PairIndex:
+    i = rng.integers(0, x.shape[0], size=n)
+    j = rng.integers(0, y.shape[0], size=n)
+    keep = np.asarray(x[i].multiply(y[j]).sum(axis=1)).reshape(-1) == 0
+    return i[keep], j[keep]
+
+
+def _all_pairs(x: Any, y: Any, *, similar: bool, one_view: bool) -> NDArray[np.int64]:
+    """Keys ``i * n' + j`` of all similar or all dissimilar pairs, in blocks of rows."""
+    n_y = y.shape[0]
+    keys = []
+    for start in range(0, x.shape[0], _BLOCK):
+        common = x[start : start + _BLOCK] @ y.T
+        i, j = common.nonzero() if similar else np.nonzero(common.toarray() == 0)
+        i = i.astype(np.int64) + start
+        keys.append((i * n_y + j)[i < j] if one_view else i * n_y + j)
+    return np.concatenate(keys)

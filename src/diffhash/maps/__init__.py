@@ -1,0 +1,7 @@
+"""Feature maps: what happens to the features of one modality before they are projected."""
+
+from .base import FeatureMap, MappedView, block_rows, map_from_state
+from .kernel import KernelMap
+from .linear import LinearMap
+
+__all__ = ["FeatureMap", "KernelMap", "LinearMap", "MappedView", "block_rows", "map_from_state"]

@@ -1,0 +1,159 @@
+"""What every feature map can do, and the blocks in which rows are worked through."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from ..errors import ModelFileError
+from ..types import FloatArray
+
+__all__ = ["KEEP_BYTES", "FeatureMap", "MappedView", "block_rows", "map_from_state"]
+
+#: Numbers in a block of features: 16 MB of float32, large for BLAS and small beside the data.
+_BLOCK_SIZE = 1 << 22
+#: Mapped features of a view are kept up to this size rather than computed again.
+KEEP_BYTES = 1 << 28
+
+
+def block_rows(n_rows: int, n_features: int) -> Iterator[slice]:
+    """Slices of rows that together hold all of them, each a few MB of features.
+
+    Examples
+    --------
+    >>> list(block_rows(3, 10**7))
+    [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)]
+    """
+    step = max(1, _BLOCK_SIZE // max(n_features, 1))
+    return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
+
+
+class FeatureMap(ABC):
+    """A fitted map from the raw features of a modality to those that are projected.
+
+    Maps are made by a class method that learns from the rows of one view; afterwards they hold
+    only arrays and plain values (:meth:`state`), so that a model file can keep them.
+    """
+
+    kind: ClassVar[str]
+    n_features_in: int
+    n_features_out: int
+
+    @abstractmethod
+    def transform(self, X: Any) -> Any:
+        """Features of a block of rows, (n, n_features_out); sparse only where centring is left out.
+
+        See :attr:`offset`.
+        """
+
+    @property
+    def offset(self) -> FloatArray | None:
+        """What is still to be subtracted from :meth:`transform` of sparse rows, None for nothing.
+
+        Subtracting the mean would fill a sparse array, so sums and projections do it afterwards.
+        """
+        return None
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Plain parameters and arrays from which :func:`map_from_state` makes the map again."""
+
+    @classmethod
+    @abstractmethod
+    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Inverse of :meth:`state`."""
+
+    def project(self, X: Any, projection: FloatArray, threshold: FloatArray) -> FloatArray:
+        """``projection @ map(x) + threshold`` for every row; see :meth:`MappedView.project`."""
+        return MappedView(X, self, keep_bytes=0).project(projection, threshold)
+
+
+class MappedView:
+    """The rows of one view, seen through a feature map, block by block.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features_in), dense or CSR
+    feature_map : FeatureMap
+    keep_bytes : int
+        Features of the whole view are kept when they take no more than this, so that several
+        passes compute them once.
+    """
+
+    def __init__(self, X: Any, feature_map: FeatureMap, keep_bytes: int = KEEP_BYTES) -> None:
+        self.X = X
+        self.map = feature_map
+        self.n_rows: int = X.shape[0]
+        self.n_features = feature_map.n_features_out
+        self.dtype = X.dtype
+        self._keep = self.n_rows * self.n_features * X.dtype.itemsize <= keep_bytes
+        self._whole: Any = None
+
+    def whole(self) -> Any:
+        """Features of all rows at once."""
+        if self._whole is None:
+            blocks = [self.map.transform(self.X[rows]) for rows in self._slices()]
+            if len(blocks) == 1:
+                self._whole = blocks[0]
+            else:
+                sparse = scipy.sparse.issparse(blocks[0])
+                self._whole = scipy.sparse.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
+        return self._whole
+
+    def rows(self, rows: slice) -> Any:
+        """Features of some rows."""
+        whole = self.whole() if self._keep else self._whole
+        return self.map.transform(self.X[rows]) if whole is None else whole[rows]
+
+    def blocks(self) -> Iterator[tuple[slice, Any]]:
+        """Slices of rows and their features, all rows in turn."""
+        return ((rows, self.rows(rows)) for rows in self._slices())
+
+    def _slices(self) -> Iterator[slice]:
+        return block_rows(self.n_rows, max(self.map.n_features_in, self.n_features))
+
+    @property
+    def offset(self) -> FloatArray:
+        """What is still to be subtracted from the features of sparse rows; zeros for dense ones."""
+        if self.map.offset is None or not scipy.sparse.issparse(self.map.transform(self.X[:1])):
+            return np.zeros(self.n_features)
+        return self.map.offset
+
+    def project(self, projection: FloatArray, threshold: FloatArray | None = None) -> FloatArray:
+        """``projection @ map(x) + threshold`` for every row.
+
+        Parameters
+        ----------
+        projection : array of shape (n_bits, n_features_out)
+        threshold : array of shape (n_bits,), optional
+
+        Returns
+        -------
+        float array of shape (n, n_bits), of the type of X
+        """
+        result = np.empty((self.n_rows, len(projection)), dtype=self.dtype)
+        if not self.n_rows:
+            return result
+        weights = np.ascontiguousarray(projection.T, dtype=self.dtype)
+        constant = (0.0 if threshold is None else threshold) - projection @ self.offset
+        add = constant.astype(self.dtype) if constant.any() else None
+        for rows, block in self.blocks():
+            result[rows] = block @ weights
+            if add is not None:
+                result[rows] += add
+        return result
+
+
+def map_from_state(
+    kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> FeatureMap:
+    """Make a map from what a model file holds."""
+    kinds = {subclass.kind: subclass for subclass in FeatureMap.__subclasses__()}
+    if kind not in kinds:
+        raise ModelFileError(f"load: unknown feature map {kind!r}. Known: {', '.join(sorted(kinds))}.")
+    return kinds[kind].from_state(parameters, arrays)

@@ -1,0 +1,228 @@
+"""Kernel features: similarities to a set of landmarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Self, TypeAlias
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from ..errors import InputError, ModelFileError, ParameterError
+from ..types import FloatArray
+from .base import FeatureMap, block_rows
+from .linear import inverse_root, row_moments
+
+__all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth"]
+
+#: A user's own kernel: ``kernel(X, landmarks)`` gives (n, n_landmarks).
+Kernel: TypeAlias = Callable[[Any, FloatArray], FloatArray]
+
+
+class KernelMap(FeatureMap):
+    r"""The map :math:`x \mapsto (k(x_1, x), \dots, k(x_l, x))` onto landmarks :math:`x_1, \dots, x_l`.
+
+    The Gaussian kernel is :math:`k(x, x') = \exp(-d^2(x, x') / h)` with a Euclidean or Mahalanobis
+    distance, :math:`d^2(x, x') = \|A (x - x')\|^2`, and a bandwidth :math:`h`.
+
+    Parameters
+    ----------
+    landmarks : array of shape (n_landmarks, n_features)
+    scale : array of shape (n_features,) or (n_features, n_features), or None
+        :math:`A`, diagonal or symmetric; None for the Euclidean distance.
+    bandwidth : float
+        :math:`h`, in units of :math:`d^2`.
+    mean : array of shape (n_landmarks,), or None
+        Mean of the kernel features, subtracted if given.
+    kernel : callable, optional
+        ``kernel(X, landmarks)``, used in place of the Gaussian.
+    """
+
+    kind = "kernel"
+
+    def __init__(
+        self,
+        landmarks: FloatArray,
+        scale: FloatArray | None = None,
+        bandwidth: float = 1.0,
+        mean: FloatArray | None = None,
+        kernel: Kernel | None = None,
+    ) -> None:
+        self.landmarks = landmarks
+        self.scale = scale
+        self.bandwidth = bandwidth
+        self.mean = mean
+        self.kernel = kernel
+        self.n_features_out, self.n_features_in = landmarks.shape
+        # Distances are computed about the landmarks' middle: cancellation grows with the offset.
+        self._middle = landmarks.mean(axis=0, dtype=np.float64)
+        self._scaled_landmarks = _scaled(landmarks - self._middle, scale)
+
+    @classmethod
+    def fit(
+        cls,
+        X: Any,
+        landmarks: FloatArray,
+        *,
+        metric: str = "diagonal",
+        bandwidth: float | str = "balanced",
+        shrinkage: float = 0.01,
+        center: bool = False,
+        kernel: Kernel | None = None,
+        who: str = "KernelMap.fit",
+    ) -> Self:
+        """Learn the distance, the bandwidth and, if asked, the mean from the rows of one view.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), dense or CSR
+        landmarks : array of shape (n_landmarks, n_features)
+        metric : {"euclidean", "diagonal", "mahalanobis"}
+            Euclidean; each feature divided by its standard deviation; or the inverse of the full
+            covariance matrix.
+        bandwidth : float, "balanced" or "median"
+            In units of :math:`d^2`; see :func:`landmark_bandwidth` for the rules.
+        shrinkage : float in [0, 1]
+            Of the covariance, for "mahalanobis".
+        center : bool
+            Subtract the mean kernel features of the rows.
+        kernel : callable, optional
+            Used in place of the Gaussian; then ``metric`` and ``bandwidth`` play no part.
+        who : str
+            Opens the error messages.
+        """
+        landmarks = np.ascontiguousarray(landmarks)
+        scale = None
+        if kernel is None:
+            scale = _metric_scale(X, metric, shrinkage, who)
+            if isinstance(bandwidth, str):
+                width = landmark_bandwidth(_scaled(landmarks, scale), bandwidth, who=who)
+            else:
+                width = float(bandwidth)
+        else:
+            width = 1.0
+        fitted = cls(landmarks, scale, width, None, kernel)
+        if center:
+            total = np.zeros(len(landmarks))
+            for rows in block_rows(X.shape[0], max(landmarks.shape)):
+                total += fitted.transform(X[rows]).sum(axis=0, dtype=np.float64)
+            fitted.mean = total / X.shape[0]
+        return fitted
+
+    def transform(self, X: Any) -> FloatArray:
+        """Kernel values of shape (n, n_landmarks), centred if the map has a mean."""
+        if self.kernel is not None:
+            values = np.asarray(self.kernel(X, self.landmarks))
+            if values.shape != (X.shape[0], self.n_features_out) or values.dtype.kind != "f":
+                raise ParameterError(
+                    f"KernelMap: the kernel function must return floats of shape "
+                    f"{(X.shape[0], self.n_features_out)}, got {values.dtype} of shape {values.shape}."
+                )
+        else:
+            values = gaussian_kernel(
+                _scaled(_shifted(X, self._middle), self.scale),
+                self._scaled_landmarks.astype(X.dtype),
+                self.bandwidth,
+            )
+        return values if self.mean is None else values - self.mean.astype(values.dtype)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Plain parameters and arrays."""
+        arrays = {"landmarks": self.landmarks}
+        if self.scale is not None:
+            arrays["scale"] = self.scale
+        if self.mean is not None:
+            arrays["mean"] = self.mean
+        return {"bandwidth": self.bandwidth, "own_kernel": self.kernel is not None}, arrays
+
+    @classmethod
+    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Inverse of :meth:`state`."""
+        kernel = parameters.get("kernel")
+        if parameters["own_kernel"] and kernel is None:
+            raise ModelFileError(
+                "load: this model was fitted with a kernel function of your own, which no file can hold. "
+                "Pass it again: diffhash.load(path, kernel=...)."
+            )
+        return cls(
+            arrays["landmarks"], arrays.get("scale"), parameters["bandwidth"], arrays.get("mean"), kernel
+        )
+
+
+def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> FloatArray:
+    r"""Values :math:`\exp(-\|x - x_j\|^2 / h)` of shape (n, n_landmarks), by one matrix product.
+
+    Examples
+    --------
+    >>> gaussian_kernel(np.array([[0.0], [1.0]]), np.array([[0.0]]), bandwidth=1.0).round(3)
+    array([[1.   ],
+           [0.368]])
+    """
+    # exp(-(|x|^2 - 2 x.l + |l|^2) / h), with one array of the size of the result.
+    values = X @ (landmarks.T * (2.0 / bandwidth))
+    values -= np.einsum("ij,ij->i", X, X)[:, None] / bandwidth
+    values -= np.einsum("ij,ij->i", landmarks, landmarks) / bandwidth
+    np.minimum(values, 0.0, out=values)
+    return np.exp(values, out=values)
+
+
+def _shifted(X: Any, middle: FloatArray) -> FloatArray:
+    dense = X.toarray() if scipy.sparse.issparse(X) else X
+    return np.asarray(dense - middle.astype(dense.dtype))
+
+
+def _scaled(X: FloatArray, scale: FloatArray | None) -> FloatArray:
+    if scale is None:
+        return X
+    scale = scale.astype(X.dtype, copy=False)
+    return X * scale if scale.ndim == 1 else X @ scale
+
+
+def _metric_scale(X: Any, metric: str, shrinkage: float, who: str) -> FloatArray | None:
+    if metric == "euclidean":
+        return None
+    _, variance, covariance = row_moments(X, full=metric == "mahalanobis")
+    if not (variance > 0).any():
+        raise InputError(f"{who}: every feature is constant, so there is nothing to learn from.")
+    if covariance is not None:
+        return inverse_root(covariance, shrinkage)
+    return 1.0 / np.sqrt(np.where(variance > 0, variance, 1.0))
+
+
+def landmark_bandwidth(points: FloatArray, rule: str, *, who: str = "landmark_bandwidth") -> float:
+    r"""Bandwidth h of the Gaussian kernel from the landmarks, scaled by the metric.
+
+    Parameters
+    ----------
+    points : array of shape (n_landmarks, n_features)
+    rule : {"balanced", "median"}
+        "median": the median squared distance between two landmarks. "balanced": that median divided
+        by :math:`\ln l`, at which a typical landmark contributes :math:`1/l`, so that all l of them
+        together weigh as much as one perfect match.
+    who : str
+        Opens the error messages.
+
+    Notes
+    -----
+    In many features distances hardly differ. At the median all kernel values are then near
+    :math:`e^{-1}`, and what tells objects apart is a small part of them.
+
+    Examples
+    --------
+    >>> landmark_bandwidth(np.array([[0.0], [1.0], [3.0]]), "median")
+    4.0
+    """
+    n = len(points)
+    if n < 2:
+        raise ParameterError(
+            f"{who}: a bandwidth from landmarks needs at least 2 of them. Give the bandwidth itself."
+        )
+    points = np.asarray(points, dtype=np.float64)
+    points = points - points.mean(axis=0)
+    square = np.einsum("ij,ij->i", points, points)
+    distances = square[:, None] + square - 2 * (points @ points.T)
+    median = float(np.median(distances[np.triu_indices(n, k=1)]))
+    if median <= 1e-12 * float(square.max()):
+        raise InputError(f"{who}: the median distance between landmarks is 0. Give the bandwidth itself.")
+    return median / max(1.0, float(np.log(n))) if rule == "balanced" else median

@@ -1,0 +1,84 @@
+"""Choosing the landmarks of a kernel map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.cluster import MiniBatchKMeans
+
+from ..errors import ParameterError
+from ..types import FloatArray
+from ..validation import check_features
+
+__all__ = ["choose_landmarks"]
+
+
+def choose_landmarks(
+    X: Any, n_landmarks: int, how: Any, random_state: int | None, *, caller: str, modality: str
+) -> FloatArray:
+    """Landmarks of one modality, all different, of shape (n_landmarks, n_features).
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features), dense or CSR
+    n_landmarks : int
+        Not used when the landmarks are given.
+    how : {"random", "kmeans"} or array of shape (any, n_features)
+        Rows drawn at random, centres of k-means, or the landmarks themselves.
+    random_state : int or None
+    caller, modality : str
+        Open the error messages.
+
+    Examples
+    --------
+    >>> choose_landmarks(np.eye(3), 2, "random", 0, caller="example", modality="x").shape
+    (2, 3)
+    """
+    who = f"{caller}: modality {modality!r}"
+    if not isinstance(how, str):
+        if np.ndim(how) != 2 and not scipy.sparse.issparse(how):
+            raise ParameterError(
+                f'{who}: landmarks must be "random", "kmeans" or an array of shape (l, {X.shape[1]}), '
+                f"got {type(how).__name__}."
+            )
+        given = check_features(how, X.shape[1], caller=f"{caller}, landmarks", modality=modality)
+        given = np.array(given.toarray() if scipy.sparse.issparse(given) else given)
+        n_distinct = len(_distinct_rows(given))
+        if n_distinct < len(given):
+            raise ParameterError(
+                f"{who} has {len(given)} given landmarks of which only {n_distinct} are different. "
+                "Remove the repeated ones."
+            )
+        return given
+    if X.shape[0] < n_landmarks:
+        raise ParameterError(
+            f"{who} has {X.shape[0]} objects, fewer than n_landmarks={n_landmarks}. "
+            f"Set n_landmarks to at most {X.shape[0]}."
+        )
+    rng = np.random.default_rng(random_state)
+    if how == "kmeans":
+        model = MiniBatchKMeans(n_landmarks, random_state=random_state, n_init=1, batch_size=4096)
+        return np.ascontiguousarray(model.fit(X).cluster_centers_, dtype=X.dtype)
+    drawn = _take(X, rng.choice(X.shape[0], size=n_landmarks, replace=False))
+    if len(_distinct_rows(drawn)) == n_landmarks:
+        return drawn
+    # Repeated objects: draw again, among different ones.
+    rows = _distinct_rows(X.toarray() if scipy.sparse.issparse(X) else X)
+    if len(rows) < n_landmarks:
+        raise ParameterError(
+            f"{who} has only {len(rows)} different objects, fewer than n_landmarks={n_landmarks}. "
+            f"Set n_landmarks to at most {len(rows)}."
+        )
+    return _take(X, rng.permutation(rows)[:n_landmarks])
+
+
+def _take(X: Any, rows: Any) -> FloatArray:
+    taken = X[rows]
+    return np.asarray(taken.toarray() if scipy.sparse.issparse(taken) else taken)
+
+
+def _distinct_rows(X: FloatArray) -> Any:
+    """Row numbers of the first occurrence of each different row."""
+    return np.unique(X, axis=0, return_index=True)[1]

@@ -1,0 +1,156 @@
+"""Affine maps: centring, standardising, whitening."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..types import FloatArray
+from .base import FeatureMap, block_rows
+
+__all__ = ["LinearMap", "inverse_root", "row_moments"]
+
+
+class LinearMap(FeatureMap):
+    r"""The map :math:`x \mapsto A (x - \mu)`.
+
+    Parameters
+    ----------
+    mean : array of shape (n_features,)
+        :math:`\mu`; zeros for no centring.
+    scale : array of shape (n_features,) or (n_features, n_features), or None
+        :math:`A`, as a diagonal or a symmetric matrix; None for the identity.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 10.0], [2.0, 30.0]])
+    >>> LinearMap.fit(X, standardize=True).transform(X)
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    """
+
+    kind = "linear"
+
+    def __init__(self, mean: FloatArray, scale: FloatArray | None = None) -> None:
+        self.mean = mean
+        self.scale = scale
+        self.n_features_in = self.n_features_out = len(mean)
+
+    @classmethod
+    def fit(
+        cls,
+        X: Any,
+        *,
+        center: bool = True,
+        standardize: bool = False,
+        whiten: bool = False,
+        shrinkage: float = 0.01,
+        who: str = "LinearMap.fit",
+    ) -> Self:
+        """Learn the map from the rows of one view.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features), dense or CSR
+        center : bool
+            Subtract the mean of the rows.
+        standardize : bool
+            Divide each feature by its standard deviation; a constant feature is left as it is.
+        whiten : bool
+            Multiply by the inverse root of the covariance matrix, drawn towards a multiple of the
+            identity by ``shrinkage``.
+        shrinkage : float in [0, 1]
+            Share of the average variance in the covariance that is inverted.
+        who : str
+            Opens the error messages.
+        """
+        mean, variance, covariance = row_moments(X, full=whiten)
+        # A variance of pure rounding is none: relative to the size of the feature's values.
+        spread = variance > np.finfo(X.dtype).eps ** 2 * (variance + mean**2)
+        if not spread.any():
+            raise InputError(f"{who}: every feature is constant, so there is nothing to learn from.")
+        scale: FloatArray | None = None
+        if whiten:
+            assert covariance is not None
+            scale = inverse_root(covariance, shrinkage)
+        elif standardize:
+            scale = 1.0 / np.sqrt(np.where(spread, variance, 1.0))
+        return cls(mean if center else np.zeros_like(mean), scale)
+
+    @property
+    def offset(self) -> FloatArray | None:
+        """The mean, scaled: what sparse rows still lack."""
+        if self.scale is not None and self.scale.ndim == 2:
+            return None
+        return self.mean if self.scale is None else self.mean * self.scale
+
+    def transform(self, X: Any) -> Any:
+        """Centred and scaled rows; sparse rows stay sparse, and uncentred, unless they are whitened."""
+        sparse = scipy.sparse.issparse(X)
+        scale = None if self.scale is None else self.scale.astype(X.dtype, copy=False)
+        if scale is not None and scale.ndim == 2:
+            if sparse:
+                return X @ scale - (self.mean @ scale).astype(X.dtype)
+            return (X - self.mean.astype(X.dtype)) @ scale
+        if sparse:
+            return X if scale is None else (X @ scipy.sparse.diags_array(scale)).tocsr()
+        # The mean is rounded to the data's type, the difference is exact for values near it.
+        centred = X - self.mean.astype(X.dtype)
+        if scale is not None:
+            centred *= scale
+        return centred
+
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Plain parameters and arrays."""
+        arrays = {"mean": self.mean}
+        if self.scale is not None:
+            arrays["scale"] = self.scale
+        return {}, arrays
+
+    @classmethod
+    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:  # noqa: ARG003 - arrays are all
+        """Inverse of :meth:`state`."""
+        return cls(arrays["mean"], arrays.get("scale"))
+
+
+def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Mean and variance of each feature over the rows, in float64, and their covariance if ``full``.
+
+    Returns
+    -------
+    mean, variance : arrays of shape (n_features,)
+    covariance : array of shape (n_features, n_features), or None
+    """
+    n, d = X.shape
+    if scipy.sparse.issparse(X):
+        X = X.astype(np.float64)
+        mean = np.asarray(X.sum(axis=0)).reshape(-1) / n
+        square = np.asarray(X.multiply(X).sum(axis=0)).reshape(-1) / n
+        covariance = (X.T @ X).toarray() / n - np.outer(mean, mean) if full else None
+        return mean, np.maximum(square - mean**2, 0.0), covariance
+    mean = np.add.reduce(X, axis=0, dtype=np.float64) / n
+    second = np.zeros((d, d)) if full else np.zeros(d)
+    for rows in block_rows(n, d):
+        # Deviations from the mean, so that a large offset costs no digits.
+        centred = X[rows] - mean.astype(X.dtype)
+        second += centred.T @ centred if full else np.einsum("ij,ij->j", centred, centred, dtype=np.float64)
+    second /= n
+    return mean, (np.diagonal(second).copy() if full else second), (second if full else None)
+
+
+def inverse_root(covariance: FloatArray, shrinkage: float) -> FloatArray:
+    """Symmetric inverse square root of a covariance matrix that is first shrunk towards its trace."""
+    d = len(covariance)
+    target = np.trace(covariance) / d
+    values, vectors = scipy.linalg.eigh((1 - shrinkage) * covariance)
+    values = np.maximum(values, 0.0) + shrinkage * target
+    # Directions without any variance stay at zero instead of blowing up.
+    tiny = values <= np.finfo(np.float32).eps * values[-1]
+    roots = np.where(tiny, 0.0, 1.0 / np.sqrt(np.where(tiny, 1.0, values)))
+    return np.asarray((vectors * roots) @ vectors.T)

@@ -1,0 +1,1 @@
+"""Files: models, and later whole collections."""

@@ -1,0 +1,116 @@
+"""Model files: named arrays and a JSON header in the safetensors format.
+
+Nothing in such a file is ever run: the header is plain JSON, the rest are numbers. A file is
+written beside its final place and then moved there, so that it is whole or absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from ..errors import ModelFileError, NewerFormatError
+
+__all__ = ["FORMAT_VERSION", "read_model", "write_atomically", "write_model"]
+
+#: Raised when older releases could not read what this one writes.
+FORMAT_VERSION = 1
+_KEY = "diffhash"
+_CHECKSUM = "sha256"
+
+
+def write_model(
+    path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a model; ``header`` must be plain JSON."""
+    text = json.dumps({"format_version": FORMAT_VERSION, **header}, sort_keys=True, allow_nan=False)
+    # safetensors 0.8 writes the raw buffer of a Fortran-ordered array under its C-ordered shape.
+    tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    metadata = {_KEY: text, _CHECKSUM: _checksum(text, tensors)}
+    write_atomically(path, safetensors.numpy.save(tensors, metadata))
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read what :func:`write_model` wrote, or say what is wrong with the file."""
+    path = Path(path)
+    data = path.read_bytes()
+    header = _read_header(path, data)
+    try:
+        tensors = safetensors.numpy.load(data)
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        raise ModelFileError(
+            f"load: {path} is damaged or cut off ({error}). Copy or save it again."
+        ) from error
+    if header.get(_CHECKSUM) != _checksum(header[_KEY], tensors):
+        raise ModelFileError(f"load: {path} was changed after it was saved: its checksum does not match.")
+    return json.loads(header[_KEY]), tensors
+
+
+def _read_header(path: Path, data: bytes) -> dict[str, str]:
+    """Metadata of a safetensors file, once it is known to be a model of ours that we can read."""
+    foreign = f"load: {path} is not a model saved by diffhash"
+    length = int.from_bytes(data[:8], "little") if len(data) >= 8 else -1
+    if length <= 0 or data[8:9] != b"{":
+        raise ModelFileError(f"{foreign} (it is no safetensors file).")
+    if 8 + length > len(data):
+        raise ModelFileError(f"load: {path} is cut off in its header. Copy or save it again.")
+    try:
+        metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+        header = json.loads(metadata[_KEY])
+        version = header["format_version"]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ModelFileError(f"{foreign} (it has no readable header of ours).") from error
+    if not isinstance(version, int) or version < 1:
+        raise ModelFileError(f"{foreign} (format version {version!r}).")
+    if version > FORMAT_VERSION:
+        raise NewerFormatError(
+            f"load: {path} has format version {version}; this diffhash reads up to {FORMAT_VERSION}. Upgrade diffhash."
+        )
+    return dict(metadata)
+
+
+def _checksum(text: str, tensors: Mapping[str, NDArray[Any]]) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        tensor = np.ascontiguousarray(tensors[name])
+        digest.update(f"\n{name} {tensor.dtype.str} {tensor.shape}\n".encode())
+        digest.update(tensor.view(np.uint8).data if tensor.size else b"")
+    return digest.hexdigest()
+
+
+def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file that is either whole or not there, also after a power cut."""
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,229 @@
+r"""Thresholds from joint counts of pairs.
+
+For one bit, let a pair fall into the cell (u, v) of a grid when x projects into the u-th and y
+into the v-th interval. The cumulated counts of positives and negatives give, for every threshold
+pair of the grid at once and exactly, how many pairs agree in the bit:
+
+.. math:: \mathrm{FN}(a, b) = 1 - \mathrm{agree}_P(a, b), \qquad \mathrm{FP}(a, b) = \mathrm{agree}_N(a, b).
+
+The paper multiplies marginals instead. On positives x and y are dependent, so that is another
+quantity; and with its weight gamma on FN, a bit that never changes costs least. Here the counts
+are joint, the weight has a name of its own (``miss_weight``, 1 by default), and thresholds that
+give nearly all objects of a view the same bit are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from .histograms import Counts, JointHistogram, bin_values, grid_edges
+from .pairs import ResolvedPairs
+from .types import FloatArray, IntArray
+
+__all__ = ["JointHistogram", "agreement", "choose_thresholds", "joint_cost", "search_grid"]
+
+#: ``cost(bins_x, bins_y)`` of shape (n_bits, n_bins - 1, n_bins - 1) from bins of shape (n_bits, n).
+GridCost: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
+
+#: Counts by group and interval that are held at a time.
+_GROUP_CELLS = 1 << 24
+
+
+def choose_thresholds(
+    x: FloatArray,
+    y: FloatArray | None,
+    pairs: ResolvedPairs,
+    *,
+    miss_weight: float = 1.0,
+    min_share: float = 0.05,
+    n_bins: int = 64,
+) -> tuple[FloatArray, FloatArray]:
+    """Thresholds of every bit that minimise ``miss_weight * FN + FP`` on a grid, refined once.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (n, n_bits), (n', n_bits)
+        Projections; ``y`` None for one view, which then has one threshold (a = b).
+    pairs : ResolvedPairs
+    miss_weight : float
+        Weight of the missed positives (FN) against the accepted negatives (FP).
+    min_share, n_bins
+        See :func:`search_grid`.
+
+    Returns
+    -------
+    a, b : arrays of shape (n_bits,)
+        What is added to the projections: the bit is ``x + a >= 0``.
+    """
+
+    def cost(bins_x: IntArray, bins_y: IntArray) -> FloatArray:
+        return joint_cost(bins_x, bins_y, pairs, miss_weight, n_bins)
+
+    a, b, _ = search_grid(x, y, cost, min_share=min_share, n_bins=n_bins)
+    return a, b
+
+
+def joint_cost(
+    bins_x: IntArray, bins_y: IntArray, pairs: ResolvedPairs, miss_weight: float, n_bins: int
+) -> FloatArray:
+    """``miss_weight * FN + FP`` for every bit and every threshold pair of the grid.
+
+    Parameters
+    ----------
+    bins_x, bins_y : int arrays of shape (n_bits, n), (n_bits, n')
+    pairs : ResolvedPairs
+    miss_weight : float
+    n_bins : int
+
+    Returns
+    -------
+    array of shape (n_bits, n_bins - 1, n_bins - 1)
+    """
+    scheme = pairs.scheme
+    groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
+    n_bits = len(bins_x)
+    costs = []
+    # A table per group and bit may be large where there are many label sets: take some bits at a time.
+    step = max(1, _GROUP_CELLS // (n_bins * scheme.n_groups))
+    for start in range(0, n_bits, step):
+        some = slice(start, min(start + step, n_bits))
+        histogram = JointHistogram(scheme, some.stop - some.start, n_bins).update(
+            bins_x[some],
+            None if scheme.one_view else bins_y[some],
+            positive=pairs.positive,
+            negative=pairs.negative,
+            groups_x=groups_x,
+            groups_y=groups_y,
+        )
+        positive, negative = histogram.counts()
+        costs.append(miss_weight * _share(positive, agree=False) + _share(negative, agree=True))
+    return np.concatenate(costs)
+
+
+def agreement(counts: Counts) -> Counts:
+    """Pairs on one side of both thresholds, for every threshold pair.
+
+    Parameters
+    ----------
+    counts : array of shape (n_bits, n_bins, n_bins)
+
+    Returns
+    -------
+    array of shape (n_bits, n_bins - 1, n_bins - 1)
+        At (u, v): thresholds between the intervals u and u + 1 of x, v and v + 1 of y.
+
+    Examples
+    --------
+    >>> agreement(np.array([[[5, 1], [2, 7]]]))
+    array([[[12]]])
+    """
+    below = counts.cumsum(axis=1).cumsum(axis=2)
+    both_below = below[:, :-1, :-1]
+    return np.asarray(2 * both_below + below[:, -1:, -1:] - below[:, :-1, -1:] - below[:, -1:, :-1])
+
+
+def _share(counts: Counts, *, agree: bool) -> FloatArray:
+    """Share of the pairs that agree, or that do not, at every threshold pair; 0 of no pairs."""
+    total = counts.sum(axis=(1, 2), keepdims=True)
+    agreeing = agreement(counts)
+    return np.asarray((agreeing if agree else total - agreeing) / np.maximum(total, 1))
+
+
+def search_grid(
+    x: FloatArray, y: FloatArray | None, cost: GridCost, *, min_share: float, n_bins: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Thresholds of least cost on a grid around the mean, then on a finer one around the best cell.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (n, n_bits), (n', n_bits)
+        Projections; ``y`` None for one view, which then has one threshold (a = b).
+    cost : function
+        Gives the cost of every threshold pair from the interval of every projection.
+    min_share : float
+        Least share of a view's objects on either side of a threshold. Where the grid has no such
+        threshold, the one with the most even shares is taken.
+    n_bins : int, 4 to 256
+        Intervals of either grid.
+
+    Returns
+    -------
+    a, b : arrays of shape (n_bits,)
+    lowest : array of shape (n_bits,)
+        Cost at these thresholds.
+    """
+    both = (x, x if y is None else y)
+    edges = [
+        grid_edges(values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64), n_bins)
+        for values in both
+    ]
+    for level in ("coarse", "fine"):
+        bins = [bin_values(both[0], edges[0])]
+        bins.append(bins[0] if y is None else bin_values(both[1], edges[1]))
+        share_x, share_y = (_evenness(binned, n_bins) for binned in bins)
+        cells, lowest = _best_cells(cost(*bins), share_x, share_y, min_share, one_view=y is None)
+        if level == "coarse":
+            edges = [_finer(side, cell) for side, cell in zip(edges, cells, strict=True)]
+    a, b = (-_separate(*side) for side in zip(both, bins, cells, strict=True))
+    return a, b, lowest
+
+
+def _evenness(bins: IntArray, n_bins: int) -> FloatArray:
+    """Share of the rows on the smaller side of each threshold, (n_bits, n_bins - 1)."""
+    counts = np.stack([np.bincount(row, minlength=n_bins) for row in bins])
+    below = counts.cumsum(axis=1)[:, :-1]
+    return np.asarray(np.minimum(below, bins.shape[1] - below) / bins.shape[1])
+
+
+def _best_cells(
+    cost: FloatArray, share_x: FloatArray, share_y: FloatArray, min_share: float, *, one_view: bool
+) -> tuple[IntArray, FloatArray]:
+    """Where the cost is least among thresholds that leave ``min_share`` on either side.
+
+    Returns
+    -------
+    cells : int array of shape (2, n_bits)
+        The first interval above the threshold, for x and for y.
+    lowest : array of shape (n_bits,)
+    """
+    n_bits, n, _ = cost.shape
+    share = np.minimum(share_x[:, :, None], share_y[:, None, :])
+    if one_view:
+        cost, share = (np.einsum("bii->bi", table) for table in (cost, share))
+    cost, share = cost.reshape(n_bits, -1), share.reshape(n_bits, -1)
+    allowed = np.where((share >= min_share) & (share > 0), cost, np.inf)
+    place = np.where(np.isfinite(allowed).any(axis=1), allowed.argmin(axis=1), share.argmax(axis=1))
+    cells = np.stack([place, place] if one_view else [place // n, place % n]) + 1
+    return cells, np.take_along_axis(cost, place[:, None], axis=1)[:, 0]
+
+
+def _finer(edges: FloatArray, cell: IntArray) -> FloatArray:
+    """As many edges between the two neighbours of the chosen one, which is among them again."""
+    n_edges = edges.shape[1]
+    chosen = np.take_along_axis(edges, cell[:, None] - 1, axis=1)
+    step = edges[:, 1:2] - edges[:, :1]
+    around = np.arange(n_edges) - n_edges // 2
+    return np.asarray(chosen + step * around / (n_edges // 2))
+
+
+def _separate(values: FloatArray, bins: IntArray, cell: IntArray) -> FloatArray:
+    """Middle of the gap between the values below each bit's chosen edge and those above it.
+
+    The same objects lie on either side as for the edge itself, but none is so near that rounding
+    could turn its bit.
+
+    Parameters
+    ----------
+    values : array of shape (n, n_bits)
+    bins : int array of shape (n_bits, n)
+    cell : int array of shape (n_bits,)
+    """
+    above = bins >= cell[:, None].astype(bins.dtype)
+    low = np.where(above, -np.inf, values.T).max(axis=1)
+    high = np.where(above, values.T, np.inf).min(axis=1)
+    # With all values on one side the bit is constant, and either end does.
+    low, high = np.where(np.isinf(low), high, low), np.where(np.isinf(high), low, high)
+    return np.asarray(low + (high - low) / 2, dtype=np.float64)

@@ -1,0 +1,158 @@
+"""Checks of what a user hands in; each returns the value in the form the package works with."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse
+
+from .errors import FeatureCountError, InputError, NonFiniteError, ParameterError, UnknownModalityError
+
+__all__ = [
+    "by_modality",
+    "check_choice",
+    "check_count",
+    "check_features",
+    "check_flag",
+    "check_number",
+    "check_view",
+    "known_modality",
+]
+
+T = TypeVar("T")
+
+
+def check_view(X: Any, *, caller: str, modality: str) -> Any:
+    """Feature array of one modality as float32 or float64, dense or CSR, finite and not empty.
+
+    Whole numbers, booleans and half precision become float32 where that is exact, float64
+    otherwise; the caller's array is never changed.
+    """
+    who = f"{caller}: modality {modality!r}"
+    if scipy.sparse.issparse(X):
+        X = X.tocsr()
+    else:
+        try:
+            X = np.asarray(X)
+        except ValueError as error:
+            raise InputError(f"{who} is not an array: its rows differ in length. ({error})") from error
+    if X.ndim != 2:
+        raise InputError(
+            f"{who} must have two dimensions, (objects, features), got shape {X.shape}. "
+            "For one object pass X.reshape(1, -1)."
+        )
+    if X.dtype.kind not in "fiub":
+        raise InputError(
+            f"{who} must hold real numbers, got dtype {X.dtype}. Convert it to float32 or float64."
+        )
+    if 0 in X.shape:
+        raise InputError(f"{who} is empty: shape {X.shape}.")
+    if X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
+    _check_finite(X, who)
+    return X if scipy.sparse.issparse(X) or X.flags.forc else np.ascontiguousarray(X)
+
+
+def _check_finite(X: Any, who: str) -> None:
+    values = X.data if scipy.sparse.issparse(X) else X
+    # One sum tells in a single pass; it may overflow on finite values, so a bad sum is only a suspicion.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if math.isfinite(float(np.sum(values))):
+            return
+    bad = ~np.isfinite(values)
+    if not bad.any():
+        return
+    if scipy.sparse.issparse(X):
+        entry = int(np.flatnonzero(bad)[0])
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        column, value = int(X.indices[entry]), values[entry]
+    else:
+        row, column = (int(where) for where in np.argwhere(bad)[0])
+        value = values[row, column]
+    raise NonFiniteError(
+        f"{who} has {value} in row {row}, feature {column} ({int(bad.sum())} such values in all). "
+        "Remove or fill them first."
+    )
+
+
+def check_features(X: Any, n_features: int, *, caller: str, modality: str) -> Any:
+    """Like :func:`check_view`, for an array that must fit a model; zero rows are allowed here."""
+    shape = np.shape(X)
+    if len(shape) == 2 and shape[0] == 0 and shape[1] == n_features:
+        return np.zeros((0, n_features), dtype=np.float32)
+    X = check_view(X, caller=caller, modality=modality)
+    if X.shape[1] != n_features:
+        raise FeatureCountError(
+            f"{caller}: modality {modality!r} has {n_features} features, got an array of shape {X.shape}. "
+            "Use the features the model was fitted on, or refit."
+        )
+    return X
+
+
+def known_modality(modality: Any, known: Sequence[str], *, caller: str) -> str:
+    """``modality`` if it is one of ``known``; the only one if it is None and there is one."""
+    if modality is None and len(known) == 1:
+        return known[0]
+    if modality not in known:
+        raise UnknownModalityError(
+            f"{caller}: unknown modality {modality!r}. Known: {', '.join(map(repr, known))}."
+        )
+    return str(modality)
+
+
+def check_count(value: Any, name: str, *, caller: str, minimum: int = 1) -> int:
+    """A whole number that is at least ``minimum``."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise ParameterError(f"{caller}: {name} must be a whole number >= {minimum}, got {value!r}.")
+    return int(value)
+
+
+def check_number(
+    value: Any, name: str, *, caller: str, low: float = 0.0, high: float = math.inf, open_low: bool = False
+) -> float:
+    """A real number within ``[low, high]``, or ``(low, high]`` if ``open_low``; never NaN."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not ok or not (low < value <= high if open_low else low <= value <= high):
+        bracket = "(" if open_low else "["
+        raise ParameterError(f"{caller}: {name} must be a number in {bracket}{low}, {high}], got {value!r}.")
+    return float(value)
+
+
+def check_flag(value: Any, name: str, *, caller: str) -> bool:
+    """True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(f"{caller}: {name} must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str], *, caller: str) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ParameterError(
+            f"{caller}: {name} must be one of {', '.join(map(repr, choices))}, got {value!r}."
+        )
+    return value
+
+
+def by_modality(
+    value: T | Mapping[str, T], modalities: Sequence[str], name: str, *, caller: str
+) -> dict[str, T]:
+    """Spread a parameter over the modalities: one value for all, or a dict that names each.
+
+    Examples
+    --------
+    >>> by_modality(1000, ["image", "text"], "n_landmarks", caller="KernelDiffHash")
+    {'image': 1000, 'text': 1000}
+    """
+    if not isinstance(value, Mapping):
+        return dict.fromkeys(modalities, value)
+    if set(value) != set(modalities):
+        raise ParameterError(
+            f"{caller}: {name} given by modality must name {', '.join(map(repr, modalities))}, "
+            f"got {', '.join(map(repr, value)) or 'nothing'}."
+        )
+    return {modality: value[modality] for modality in modalities}

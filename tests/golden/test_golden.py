@@ -1,0 +1,30 @@
+"""Model files of every format version load and encode the same bits, for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import diffhash as dh
+from diffhash.storage.model_file import FORMAT_VERSION
+
+from .make import inputs, models
+
+FILES = sorted(Path(__file__).parent.glob("*.dh"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden_file_encodes_the_same_bits(path):
+    hasher = dh.load(path)
+    expected = np.load(path.with_suffix(".npz"))
+    for modality, X in inputs()[0].items():
+        # A value within rounding of its threshold may fall on either side on another machine.
+        clear = (np.abs(hasher.project(X, modality=modality)) > 1e-6).all(axis=1)
+        assert clear.mean() > 0.9
+        np.testing.assert_array_equal(hasher.encode(X, modality=modality)[clear], expected[modality][clear])
+
+
+def test_every_method_has_a_golden_file_of_the_present_format():
+    assert {path.stem for path in FILES} >= {f"{name}-v{FORMAT_VERSION}" for name in models()}

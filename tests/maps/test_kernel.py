@@ -1,0 +1,121 @@
+"""Kernel features against the formula, and the choice of landmarks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diffhash.errors import InputError, ParameterError
+from diffhash.maps import KernelMap
+from diffhash.maps.kernel import gaussian_kernel, landmark_bandwidth
+from diffhash.maps.landmarks import choose_landmarks
+
+
+def slow_kernel(X, landmarks, inverse_covariance, bandwidth):
+    """The Gaussian of a Mahalanobis distance, value by value."""
+    return np.array(
+        [[np.exp(-(x - z) @ inverse_covariance @ (x - z) / bandwidth) for z in landmarks] for x in X]
+    )
+
+
+@given(st.integers(1, 8), st.integers(1, 6), st.integers(1, 4), st.integers(0, 2**31))
+def test_gaussian_kernel_equals_the_formula(n, n_landmarks, d, seed):
+    rng = np.random.default_rng(seed)
+    X, landmarks = rng.normal(size=(n, d)), rng.normal(size=(n_landmarks, d))
+    np.testing.assert_allclose(
+        gaussian_kernel(X, landmarks, 1.7), slow_kernel(X, landmarks, np.eye(d), 1.7), atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("metric", ["euclidean", "diagonal", "mahalanobis"])
+def test_metrics_are_the_inverse_covariance(rng, metric, sparse, dtype):
+    X = (rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4)) + 20).astype(dtype)
+    covariance = np.cov(X.T.astype(float), bias=True)
+    inverse = {
+        "euclidean": np.eye(4),
+        "diagonal": np.diag(1 / np.diag(covariance)),
+        "mahalanobis": np.linalg.inv(covariance),
+    }[metric]
+    rows = scipy.sparse.csr_array(X) if sparse else X
+
+    fitted = KernelMap.fit(rows, X[:10], metric=metric, bandwidth=3.0, shrinkage=0.0)
+
+    expected = slow_kernel(X.astype(float), X[:10].astype(float), inverse, 3.0)
+    np.testing.assert_allclose(fitted.transform(rows), expected, atol=2e-4 if dtype == np.float32 else 1e-8)
+    assert fitted.transform(rows).dtype == dtype
+
+
+def test_median_bandwidth_is_the_median_squared_distance(rng):
+    points = rng.normal(size=(9, 3))
+    distances = [((points[i] - points[j]) ** 2).sum() for i in range(9) for j in range(i)]
+    assert landmark_bandwidth(points, "median") == pytest.approx(np.median(distances))
+    assert landmark_bandwidth(points, "balanced") == pytest.approx(np.median(distances) / np.log(9))
+
+
+def test_balanced_bandwidth_makes_all_landmarks_weigh_like_one_match(rng):
+    landmarks = rng.normal(size=(500, 100))
+    values = KernelMap.fit(landmarks, landmarks, metric="euclidean", bandwidth="balanced").transform(
+        landmarks
+    )
+    off_diagonal = values.sum(axis=1) - 1
+    assert 0.3 < np.median(off_diagonal) < 3
+
+
+def test_centred_kernel_features_have_no_mean(rng):
+    X = rng.normal(size=(40, 3))
+    np.testing.assert_allclose(KernelMap.fit(X, X[:8], center=True).transform(X).mean(axis=0), 0, atol=1e-12)
+
+
+def test_own_kernel_is_called_with_rows_and_landmarks(rng):
+    X = rng.normal(size=(20, 3))
+    fitted = KernelMap.fit(X, X[:5], kernel=lambda rows, landmarks: rows @ landmarks.T)
+    np.testing.assert_allclose(fitted.transform(X), X @ X[:5].T)
+    bad = KernelMap.fit(X, X[:5], kernel=lambda rows, landmarks: rows)
+    with pytest.raises(ParameterError, match=r"must return floats of shape \(20, 5\)"):
+        bad.transform(X)
+
+
+def test_landmarks_that_coincide_need_a_given_bandwidth(rng):
+    X = np.column_stack([rng.normal(size=30), np.zeros(30)])
+    X[:, 0] = np.r_[np.zeros(20), np.arange(10)]
+    with pytest.raises(InputError, match="median distance between landmarks is 0"):
+        KernelMap.fit(X, X[:25], metric="euclidean", bandwidth="median")
+    with pytest.raises(ParameterError, match="at least 2"):
+        KernelMap.fit(X, X[:1], metric="euclidean")
+    with pytest.raises(InputError, match="every feature is constant"):
+        KernelMap.fit(np.ones((5, 2)), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("how", ["random", "kmeans"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_landmarks_are_distinct_and_reproducible(rng, how, sparse):
+    X = rng.normal(size=(60, 3)).astype(np.float32)
+    X = np.concatenate([X, X[:30]])
+    rows = scipy.sparse.csr_array(X) if sparse else X
+    first, again = (choose_landmarks(rows, 20, how, 1, caller="test", modality="x") for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert first.shape == (20, 3)
+    assert first.dtype == np.float32
+    assert len(np.unique(first, axis=0)) == 20
+
+
+def test_landmarks_skip_repeated_objects(rng):
+    X = np.repeat(rng.normal(size=(10, 2)), 30, axis=0)
+    assert len(np.unique(choose_landmarks(X, 10, "random", 0, caller="test", modality="x"), axis=0)) == 10
+    with pytest.raises(ParameterError, match="only 10 different objects"):
+        choose_landmarks(X, 11, "random", 0, caller="test", modality="x")
+
+
+def test_bad_landmarks_are_refused(rng):
+    X = rng.normal(size=(10, 2))
+    with pytest.raises(ParameterError, match="10 objects, fewer than n_landmarks=11"):
+        choose_landmarks(X, 11, "random", 0, caller="test", modality="x")
+    with pytest.raises(ParameterError, match="only 1 are different"):
+        choose_landmarks(X, 2, X[[0, 0]], 0, caller="test", modality="x")
+    with pytest.raises(ValueError, match="has 2 features"):
+        choose_landmarks(X, 2, rng.normal(size=(4, 3)), 0, caller="test", modality="x")

@@ -1,0 +1,86 @@
+"""Centring, standardising and whitening against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from diffhash.errors import InputError
+from diffhash.maps import LinearMap, MappedView
+from diffhash.maps.linear import inverse_root, row_moments
+
+
+@pytest.fixture
+def rows(rng):
+    return rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4)) + rng.normal(size=4) * 10
+
+
+def test_centred_rows_have_no_mean(rows):
+    X = rows
+    np.testing.assert_allclose(LinearMap.fit(X).transform(X).mean(axis=0), 0, atol=1e-12)
+
+
+def test_standardised_features_have_unit_variance(rows):
+    X = rows
+    np.testing.assert_allclose(LinearMap.fit(X, standardize=True).transform(X).std(axis=0), 1)
+
+
+def test_whitened_features_have_unit_covariance(rows):
+    X = rows
+    Z = LinearMap.fit(X, whiten=True, shrinkage=0.0).transform(X)
+    np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(4), atol=1e-8)
+
+
+def test_shrinkage_draws_the_covariance_towards_a_multiple_of_the_identity(rows):
+    X = rows
+    covariance = np.cov(X.T, bias=True)
+    shrunk = 0.7 * covariance + 0.3 * np.trace(covariance) / 4 * np.eye(4)
+    root = inverse_root(covariance, 0.3)
+    np.testing.assert_allclose(root @ shrunk @ root, np.eye(4), atol=1e-8)
+
+
+def test_directions_without_variance_do_not_blow_up(rng):
+    X = rng.normal(size=(30, 2)) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+    Z = LinearMap.fit(X, whiten=True, shrinkage=0.0).transform(X)
+    assert np.abs(Z).max() < 10
+
+
+def test_a_constant_feature_is_left_alone_and_all_constant_ones_are_an_error(rng):
+    X = np.column_stack([rng.normal(size=20), np.full(20, 7.0)])
+    assert np.all(LinearMap.fit(X, standardize=True).transform(X)[:, 1] == 0)
+    with pytest.raises(InputError, match="every feature is constant"):
+        LinearMap.fit(np.full((5, 2), 0.1, dtype=np.float32))
+
+
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"whiten": True}, {"center": False}])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_and_dense_rows_project_alike(rng, options, dtype):
+    X = rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.4)
+    X = X.astype(dtype)
+    P, a = rng.normal(size=(3, 5)), rng.normal(size=3)
+    dense, sparse = LinearMap.fit(X, **options), LinearMap.fit(scipy.sparse.csr_array(X), **options)
+
+    expected = dense.project(X, P, a)
+
+    np.testing.assert_allclose(sparse.project(scipy.sparse.csr_array(X), P, a), expected, atol=2e-5)
+    np.testing.assert_allclose(dense.project(scipy.sparse.csr_array(X), P, a), expected, atol=2e-5)
+
+
+def test_moments_of_float32_rows_far_from_zero(rng):
+    X = (rng.normal(size=(2000, 3)) + 1e4).astype(np.float32)
+    mean, variance, covariance = row_moments(X, full=True)
+    exact = X.astype(np.float64)
+    np.testing.assert_allclose(mean, exact.mean(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(variance, exact.var(axis=0), rtol=1e-3)
+    np.testing.assert_allclose(covariance, np.cov(exact.T, bias=True), atol=1e-3)
+
+
+def test_a_view_is_projected_the_same_in_blocks_and_whole(rng, monkeypatch):
+    X = rng.normal(size=(100, 6))
+    fitted = LinearMap.fit(X)
+    P = rng.normal(size=(4, 6))
+    whole = MappedView(X, fitted).project(P)
+    monkeypatch.setattr("diffhash.maps.base._BLOCK_SIZE", 60)
+    np.testing.assert_allclose(MappedView(X, fitted, keep_bytes=0).project(P), whole, atol=1e-12)
+    np.testing.assert_allclose(MappedView(scipy.sparse.csr_array(X), fitted).project(P), whole, atol=1e-12)

@@ -1,0 +1,35 @@
+"""Sums over pairs written as loops over pairs, straight from the paper's definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def covariance(x, y, pairs, center_x, center_y):
+    """Mean of (x - center)(y - center)^T over pairs of rows."""
+    total = np.zeros((x.shape[1], y.shape[1]))
+    for i, j in pairs:
+        total += np.outer(x[i] - center_x, y[j] - center_y)
+    return total / max(len(pairs), 1)
+
+
+def symmetric_covariance(x, pairs, center):
+    """The same within one view, where a pair has no order."""
+    forward = covariance(x, x, pairs, center, center)
+    return (forward + forward.T) / 2
+
+
+def difference_covariance(x, pairs):
+    """Mean of (x - x')(x - x')^T over pairs of rows of one view."""
+    total = np.zeros((x.shape[1], x.shape[1]))
+    for i, j in pairs:
+        total += np.outer(x[i] - x[j], x[i] - x[j])
+    return total / max(len(pairs), 1)
+
+
+def joint_counts(bins_x, bins_y, pairs, n_bins):
+    """Counts of pairs by the cells of their two projections, for one bit."""
+    counts = np.zeros((n_bins, n_bins))
+    for i, j in pairs:
+        counts[bins_x[i], bins_y[j]] += 1
+    return counts

@@ -1,0 +1,93 @@
+"""Projections reach the minimum of the trace loss, and no orthonormal pair beats them."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from diffhash.projections import (
+    covariance_difference,
+    eigen_projections,
+    numerical_rank,
+    singular_projections,
+)
+
+matrices = st.tuples(st.integers(1, 6), st.integers(1, 6)).flatmap(
+    lambda shape: arrays(np.float64, shape, elements=st.floats(-10, 10))
+)
+
+
+def orthonormal_rows(rng, m, n):
+    return np.linalg.qr(rng.normal(size=(n, m)))[0].T
+
+
+@given(matrices, st.data())
+def test_two_views_reach_minus_the_sum_of_the_largest_singular_values(difference, data):
+    m = data.draw(st.integers(1, min(difference.shape)))
+
+    P, Q, values = singular_projections(difference, m)
+
+    trace = np.trace(P @ difference @ Q.T)
+    np.testing.assert_allclose(trace, -np.linalg.svd(difference, compute_uv=False)[:m].sum(), atol=1e-9)
+    np.testing.assert_allclose(P @ P.T, np.eye(m), atol=1e-9)
+    np.testing.assert_allclose(Q @ Q.T, np.eye(m), atol=1e-9)
+    assert np.all(np.diff(values) <= 1e-12)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**31)))
+    for _ in range(5):
+        other = np.trace(
+            orthonormal_rows(rng, m, difference.shape[0])
+            @ difference
+            @ orthonormal_rows(rng, m, difference.shape[1]).T
+        )
+        assert other >= trace - 1e-9
+
+
+@given(
+    st.integers(1, 6).flatmap(lambda n: arrays(np.float64, (n, n), elements=st.floats(-10, 10))), st.data()
+)
+def test_one_view_reaches_the_sum_of_the_most_negative_eigenvalues(difference, data):
+    n = len(difference)
+    m = data.draw(st.integers(1, n))
+
+    P, _ = eigen_projections(difference, m)
+
+    trace = np.trace(P @ difference @ P.T)
+    np.testing.assert_allclose(
+        trace, np.linalg.eigvalsh((difference + difference.T) / 2)[:m].sum(), atol=1e-9
+    )
+    np.testing.assert_allclose(P @ P.T, np.eye(m), atol=1e-9)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**31)))
+    for _ in range(5):
+        R = orthonormal_rows(rng, m, n)
+        assert np.trace(R @ difference @ R.T) >= trace - 1e-9
+
+
+def test_signs_follow_a_convention(rng):
+    P, _, _ = singular_projections(rng.normal(size=(8, 5)), 5)
+    assert np.all(P[np.arange(5), np.abs(P).argmax(axis=1)] > 0)
+
+
+def test_infinite_gamma_leaves_the_positives_only(rng):
+    positive, negative = rng.normal(size=(2, 3, 4))
+    np.testing.assert_array_equal(covariance_difference(positive, negative, np.inf), -positive)
+
+
+def test_with_all_other_pairs_gamma_does_not_change_the_projections(rng):
+    """Centred, the covariance of the negatives is a multiple of that of the positives."""
+    import diffhash as dh
+
+    views = {"x": rng.normal(size=(60, 6)), "y": rng.normal(size=(60, 5))}
+    first, *others = (
+        dh.DiffHash(n_bits=4, gamma=gamma).fit(views, dh.Pairs.aligned(60)).projections_["x"]
+        for gamma in (0.5, 10.0, np.inf)
+    )
+    for other in others:
+        np.testing.assert_allclose(other, first, atol=1e-8)
+
+
+def test_rank_counts_what_is_more_than_rounding():
+    assert numerical_rank(np.array([1.0, 0.5, 1e-9]), 3, np.dtype(np.float32)) == 2
+    assert numerical_rank(np.array([1.0, 0.5, 1e-9]), 3, np.dtype(np.float64)) == 3
+    assert numerical_rank(np.zeros(3), 3, np.dtype(np.float64)) == 0
