@@ -134,9 +134,15 @@ def distance_table(
         table[q] += np.bincount(shifted, minlength=2 * bins).reshape(2, bins).T
 
 
-def pack32(values: FloatArray, kernel: str, codes: CodeArray) -> None:  # noqa: ARG001 - as above
-    """Write one bit per value, set where it is >= 0."""
-    codes[...] = np.packbits(values >= 0, axis=1, bitorder="little")
+def pack32(
+    values: FloatArray,
+    thresholds: FloatArray,
+    n_threads: int,  # noqa: ARG001 - as above
+    kernel: str,  # noqa: ARG001 - as above
+    codes: CodeArray,
+) -> None:
+    """Write one bit per value, set where it is not below the threshold."""
+    codes[...] = np.packbits(values >= thresholds, axis=1, bitorder="little")
 
 
 pack64 = pack32
