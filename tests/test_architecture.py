@@ -13,6 +13,7 @@ ROOT = Path(diffhash.__file__).parent
 ORDER = [
     ["errors", "types"],
     ["validation", "codes"],
+    ["native"],
     ["labels"],
     ["pairs"],
     ["storage.model_file", "storage"],
@@ -27,7 +28,6 @@ ORDER = [
     ["thresholds"],
     ["boosting"],
     # Evaluation knows nothing of hashers, and a hasher that chooses its own settings is judged by it.
-    ["native"],
     ["index"],
     ["evaluation"],
     ["selection"],

@@ -11,6 +11,7 @@
 
 #include "bandwidth.hpp"
 #include "distance_table.hpp"
+#include "joint_counts.hpp"
 #include "top_k.hpp"
 #include "within.hpp"
 
@@ -134,6 +135,22 @@ void bind_distance_table(const Array<const std::uint8_t, 2>& codes, const Array<
     });
 }
 
+void bind_joint_counts(const Array<const std::uint8_t, 2>& x, const Array<const std::uint8_t, 2>& y, const Ids& i,
+                       const Ids& j, const std::optional<Array<const double, 1>>& weights, std::size_t n_threads,
+                       nb::ndarray<nb::ndim<3>, nb::c_contig, nb::device::cpu> result) {
+    require(x.shape(0) == y.shape(0) && i.shape(0) == j.shape(0), "bins or pairs have different lengths");
+    require(!weights || weights->shape(0) == i.shape(0), "a weight for every pair is needed");
+    require(result.shape(0) == x.shape(0) && result.shape(1) == result.shape(2), "the result has the wrong shape");
+    require(result.dtype() == (weights ? nb::dtype<double>() : nb::dtype<std::int64_t>()),
+            "the result has the wrong type");
+    const JointRequest request{x.data(), x.shape(1),  y.data(),   y.shape(1),      i.data(), j.data(),
+                               weights ? weights->data() : nullptr, i.shape(0), x.shape(0), result.shape(1), n_threads};
+    interruptible([&](Interrupt& interrupt) {
+        return weights ? joint_counts(request, static_cast<double*>(result.data()), interrupt)
+                       : joint_counts(request, static_cast<std::int64_t*>(result.data()), interrupt);
+    });
+}
+
 template <class Real>
 void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& thresholds, std::size_t n_threads,
                const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
@@ -178,6 +195,8 @@ NB_MODULE(_kernels, m) {
     m.def("distance_table", &bind_distance_table, nb::arg("codes"), nb::arg("queries"), nb::arg("run_starts"),
           nb::arg("run_labels"), nb::arg("query_labels"), nb::arg("any_bit"), nb::arg("n_threads"), nb::arg("kernel"),
           nb::arg("table").noconvert());
+    m.def("joint_counts", &bind_joint_counts, nb::arg("x"), nb::arg("y"), nb::arg("i"), nb::arg("j"),
+          nb::arg("weights").none(), nb::arg("n_threads"), nb::arg("result").noconvert());
     m.def("read_all", &bind_read_all, nb::arg("data"), nb::arg("prefetch"), nb::arg("n_threads"),
           "Reads the bytes and returns the xor of their words: for measuring memory.");
     m.def("pack32", &bind_pack<float>, nb::arg("values"), nb::arg("thresholds"), nb::arg("n_threads"),

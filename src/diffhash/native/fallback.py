@@ -134,6 +134,24 @@ def distance_table(
         table[q] += np.bincount(shifted, minlength=2 * bins).reshape(2, bins).T
 
 
+def joint_counts(
+    x: NDArray[np.uint8],
+    y: NDArray[np.uint8],
+    i: NDArray[np.int64],
+    j: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+    n_threads: int,  # noqa: ARG001 - as above
+    result: NDArray[np.generic],
+) -> None:
+    """Count (or sum the weights of) pairs per bit and cell into ``result``."""
+    n_bins = result.shape[1]
+    for bit, (row_x, row_y) in enumerate(zip(x, y, strict=True)):
+        # Widened before they are gathered: there are fewer objects than pairs.
+        cells = (row_x.astype(np.intp) * n_bins).take(i)
+        cells += row_y.astype(np.intp).take(j)
+        result[bit] = np.bincount(cells, weights, minlength=n_bins**2).reshape(n_bins, n_bins)
+
+
 def pack32(
     values: FloatArray,
     thresholds: FloatArray,
