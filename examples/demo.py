@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import time
 
-import numpy as np
-
 import diffhash as dh
 
 N_BITS = 24
@@ -18,16 +16,6 @@ METHODS = {
     "KernelDiffHash (MM-kDIF)": dh.KernelDiffHash(n_bits=N_BITS, n_landmarks=1000),
     "BoostedHash (CM-SSH)": dh.BoostedHash(n_bits=N_BITS, n_directions=5),
 }
-
-
-def search(queries, database, k):
-    """Row numbers and distances of the ``k`` nearest codes, by (distance, row number)."""
-    if hasattr(dh, "HammingIndex"):
-        found = dh.HammingIndex(database).search(queries, k)
-        return found.ids, found.distances
-    distances = np.bitwise_count(queries[:, None] ^ database).sum(axis=2, dtype=np.uint16)
-    ids = np.argsort(distances, axis=1, kind="stable")[:, :k]
-    return ids, np.take_along_axis(distances, ids, axis=1)
 
 
 def main() -> None:
@@ -51,7 +39,8 @@ def main() -> None:
         print(f"{name:<26} {fitted - start:5.2f} s {encoded - fitted:7.3f} s {there:9.2f} {back:9.2f}")
 
     rows, name = [0, 1, 2], "KernelDiffHash (MM-kDIF)"
-    ids, distances = search(codes[name]["y"][rows], codes[name]["x"], k=8)
+    found = dh.HammingIndex(codes[name]["x"]).search(codes[name]["y"][rows], k=8)
+    ids, distances = found.ids, found.distances
     print(f"\nThree objects of y look for their like in x, {name}:")
     for row, found, away in zip(rows, ids, distances, strict=True):
         classes = " ".join(f"{label:>2}" for label in test.labels["x"][found])

@@ -15,7 +15,6 @@ from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
 
-from ..codes import pack
 from ..errors import NotFittedError, PairsError, UnknownModalityError
 from ..maps import FeatureMap
 from ..pairs import Pairs, ResolvedPairs
@@ -160,7 +159,8 @@ class BaseHasher(BaseEstimator):
         float array of shape (n, n_bits)
             Thresholds included: a bit is one where the value is >= 0.
         """
-        return self._project(X, modality, "project")
+        modality, X = self._check_rows(X, modality, "project")
+        return self.maps_[modality].project(X, self.projections_[modality], self.thresholds_[modality])
 
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
         """Binary codes of objects of one modality.
@@ -176,14 +176,14 @@ class BaseHasher(BaseEstimator):
         uint8 array of shape (n, ceil(n_bits / 8))
             Little bit order, padding bits 0; equal to the packed signs of :meth:`project`.
         """
-        return pack(self._project(X, modality, "encode") >= 0)
+        modality, X = self._check_rows(X, modality, "encode")
+        return self.maps_[modality].encode(X, self.projections_[modality], self.thresholds_[modality])
 
-    def _project(self, X: Any, modality: str | None, method: str) -> FloatArray:
+    def _check_rows(self, X: Any, modality: str | None, method: str) -> tuple[str, Any]:
         caller = f"{type(self).__name__}.{method}"
         self._check_fitted(caller)
         modality = known_modality(modality, self.modalities_, caller=caller)
-        X = check_features(X, self.n_features_in_[modality], caller=caller, modality=modality)
-        return self.maps_[modality].project(X, self.projections_[modality], self.thresholds_[modality])
+        return modality, check_features(X, self.n_features_in_[modality], caller=caller, modality=modality)
 
     def _check_fitted(self, caller: str) -> None:
         if not hasattr(self, "projections_"):

@@ -10,8 +10,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from ..codes import code_bytes
 from ..errors import ModelFileError
-from ..types import FloatArray
+from ..native import pack_signs
+from ..types import CodeArray, FloatArray
 
 __all__ = ["KEEP_BYTES", "FeatureMap", "MappedView", "block_rows", "map_from_state"]
 
@@ -71,6 +73,10 @@ class FeatureMap(ABC):
     def project(self, X: Any, projection: FloatArray, threshold: FloatArray) -> FloatArray:
         """``projection @ map(x) + threshold`` for every row; see :meth:`MappedView.project`."""
         return MappedView(X, self, keep_bytes=0).project(projection, threshold)
+
+    def encode(self, X: Any, projection: FloatArray, threshold: FloatArray) -> CodeArray:
+        """Packed signs of :meth:`project`, block by block."""
+        return MappedView(X, self, keep_bytes=0).encode(projection, threshold)
 
 
 class MappedView:
@@ -137,16 +143,35 @@ class MappedView:
         float array of shape (n, n_bits), of the type of X
         """
         result = np.empty((self.n_rows, len(projection)), dtype=self.dtype)
+        for rows, values in self._projected(projection, threshold):
+            result[rows] = values
+        return result
+
+    def encode(self, projection: FloatArray, threshold: FloatArray) -> CodeArray:
+        """Packed signs of :meth:`project`, with no more than a block of values in memory.
+
+        Returns
+        -------
+        uint8 array of shape (n, ceil(n_bits / 8))
+        """
+        result = np.empty((self.n_rows, code_bytes(len(projection))), dtype=np.uint8)
+        for rows, values in self._projected(projection, threshold):
+            result[rows] = pack_signs(values)
+        return result
+
+    def _projected(
+        self, projection: FloatArray, threshold: FloatArray | None
+    ) -> Iterator[tuple[slice, FloatArray]]:
         if not self.n_rows:
-            return result
+            return
         weights = np.ascontiguousarray(projection.T, dtype=self.dtype)
         constant = (0.0 if threshold is None else threshold) - projection @ self.offset
         add = constant.astype(self.dtype) if constant.any() else None
         for rows, block in self.blocks():
-            result[rows] = block @ weights
+            values = np.asarray(block @ weights, dtype=self.dtype)
             if add is not None:
-                result[rows] += add
-        return result
+                values += add
+            yield rows, values
 
 
 def map_from_state(
