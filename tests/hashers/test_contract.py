@@ -21,7 +21,7 @@ from diffhash.errors import (
 )
 
 # What "auto" would choose by fitting many times; test_refined.py has that.
-FIXED = {"ridge": 0.01, "penalty": 0.003, "negative_target": -1.0, "validation_share": 0.1, "max_iter": 15}
+FIXED = {"ridge": 0.01, "penalty": 0.003, "negative_target": -1.0, "validation_share": 0.1, "max_iter": 60}
 HASHERS = {
     "diff": dh.DiffHash(n_bits=4),
     "diff-whitened": dh.DiffHash(n_bits=4, whiten=True, thresholds="median"),
