@@ -7,6 +7,8 @@ from .evaluation import evaluate
 from .hashers import BoostedHash, DiffHash, KernelDiffHash, load
 from .index import HammingIndex
 from .pairs import Pairs
+from .ranking import asymmetric_search
+from .sequential import SequentialTest
 
 __all__ = [
     "BoostedHash",
@@ -14,6 +16,8 @@ __all__ = [
     "HammingIndex",
     "KernelDiffHash",
     "Pairs",
+    "SequentialTest",
+    "asymmetric_search",
     "codes",
     "datasets",
     "errors",
