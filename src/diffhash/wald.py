@@ -96,27 +96,17 @@ class SequentialReport:
 
 
 def wald_bounds(alpha: float, beta: float) -> Bounds:
-    """Wald's boundaries for independent bits, ``log(beta / (1 - alpha))`` and ``log((1 - beta) / alpha)``.
-
-    Examples
-    --------
-    >>> wald_bounds(0.01, 0.01)
-    Bounds(lower=-4.595..., upper=4.595..., cut=0.0)
-    """
+    """Wald's boundaries for independent bits, ``log(beta / (1 - alpha))`` and ``log((1 - beta) / alpha)``."""
     return Bounds(float(np.log(beta / (1 - alpha))), float(np.log((1 - beta) / alpha)))
 
 
 def likelihood_ratios(positive: FloatArray, negative: FloatArray) -> FloatArray:
-    """Log-likelihood ratios of a bit that differs (row 0) and of one that agrees (row 1).
+    """Log-likelihood ratios of a bit that differs (row 0) and of one that agrees (row 1), (2, n_bits).
 
     Parameters
     ----------
     positive, negative : arrays of shape (n_bits,)
         Probability that a bit agrees on similar and on dissimilar pairs, neither 0 nor 1.
-
-    Returns
-    -------
-    array of shape (2, n_bits)
 
     Examples
     --------
@@ -200,10 +190,6 @@ def stopping(sums: FloatArray, bounds: Bounds) -> Decisions:
     sums : array of shape (n_pairs, n_bits)
         Cumulative sums of log-likelihood ratios.
     bounds : Bounds
-
-    Returns
-    -------
-    Decisions
 
     Examples
     --------
@@ -301,13 +287,13 @@ def _by_level(
 def summarise(positive: Decisions, negative: Decisions, n_bits: int) -> SequentialReport:
     """Count bits and errors on similar and on dissimilar pairs."""
     return SequentialReport(
-        n_bits,
-        float(positive.n_bits_used.mean()),
-        float(negative.n_bits_used.mean()),
-        len(positive.similar),
-        len(negative.similar),
-        int((~positive.similar).sum()),
-        int(negative.similar.sum()),
-        int((~positive.decided).sum()),
-        int((~negative.decided).sum()),
+        n_bits=n_bits,
+        bits_positive=float(positive.n_bits_used.mean()),
+        bits_negative=float(negative.n_bits_used.mean()),
+        n_positive=len(positive.similar),
+        n_negative=len(negative.similar),
+        false_rejects=int((~positive.similar).sum()),
+        false_accepts=int(negative.similar.sum()),
+        undecided_positive=int((~positive.decided).sum()),
+        undecided_negative=int((~negative.decided).sum()),
     )
