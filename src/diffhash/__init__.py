@@ -7,6 +7,8 @@ from .evaluation import evaluate
 from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
 from .index import HammingIndex
 from .pairs import Pairs
+from .ranking import asymmetric_search
+from .sequential import SequentialTest
 
 __all__ = [
     "BoostedHash",
@@ -15,6 +17,8 @@ __all__ = [
     "KernelDiffHash",
     "Pairs",
     "RefinedHash",
+    "SequentialTest",
+    "asymmetric_search",
     "codes",
     "datasets",
     "errors",

@@ -1,0 +1,255 @@
+"""Asymmetric ranking: the query keeps its real values, the database only its codes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError, NonFiniteError
+from .index import HammingIndex
+from .native import checks, pack_signs
+from .native.search import run_top_k
+from .native.stored import Stored
+from .types import CodeArray, FloatArray, IntArray
+
+__all__ = ["RankedResult", "asymmetric_scale", "asymmetric_scores", "asymmetric_search"]
+
+_BLOCK_CELLS = 1 << 20
+# Entry (b, v): whether bit b of the byte v is one, as +1 or -1.
+_SIGNS = np.where(np.arange(256) >> np.arange(8)[:, None] & 1, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
+class RankedResult:
+    """Best items: ``ids`` int64 and ``scores`` float64, both (q, min(k, n)), by (score, id)."""
+
+    ids: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
+def asymmetric_search(
+    index: HammingIndex | CodeArray,
+    query_values: Any,
+    k: int,
+    *,
+    n_candidates: int | None = None,
+    scale: Any = None,
+    n_threads: int | None = None,
+) -> RankedResult:
+    r"""Find the nearest codes, then rank them by the query's real values.
+
+    The score of an item with bits :math:`s_b = \pm 1` is :math:`-\sum_b v_b s_b / \sigma_b`: a Hamming
+    distance in which a bit weighs as much as the query is sure of it. (It is
+    :math:`2 \sum |v_b| / \sigma_b` over the bits that differ, less a constant of the query.)
+
+    Parameters
+    ----------
+    index : HammingIndex, or packed codes of shape (n, bytes)
+        With codes alone, ids are row numbers.
+    query_values : float array of shape (q, n_bits)
+        From ``hasher.project``; its signs are the query's code.
+    k : int
+        At least 1. With fewer than k items all of them are returned.
+    n_candidates : int, optional
+        How many of the nearest codes, by (distance, id), are ranked again; at least k, by default
+        the larger of 10 k and 1,000. ``len(index)`` ranks everything and searches nothing.
+    scale : array of shape (n_bits,), optional
+        What each bit's values are divided by; by default nothing. Values of one bit may be larger
+        than those of another and say less: :func:`~diffhash.ranking.asymmetric_scale` learns what
+        they are worth, and is far better.
+    n_threads : int, optional
+        Of the search for candidates.
+
+    Returns
+    -------
+    RankedResult
+        ``.ids`` and ``.scores`` of shape (q, min(k, n)), lowest score first, equal scores by id.
+
+    Examples
+    --------
+    The query is sure of its first bit and not of its second; both items differ in one bit:
+
+    >>> codes = np.array([[0b10], [0b01]], dtype=np.uint8)
+    >>> asymmetric_search(codes, np.array([[2.0, 0.1, -1, -1, -1, -1, -1, -1]]), k=2)
+    RankedResult(ids=array([[1, 0]]), scores=array([[-7.9, -4.1]]))
+    """
+    caller = "asymmetric_search"
+    if not isinstance(index, HammingIndex):
+        index = HammingIndex(checks.as_codes(index, caller=caller, name="codes"))
+    k = checks.as_count(k, "k", 1, caller=caller)
+    if n_candidates is None:
+        n_candidates = max(10 * k, 1000)
+    n_candidates = checks.as_count(n_candidates, "n_candidates", k, caller=caller)
+    values = _check_values(query_values, caller)
+    # One snapshot: codes may be added or removed meanwhile.
+    stored = index._stored
+    codes = stored.codes
+    if values.shape[1] != stored.n_bits and not (
+        stored.n_bits == 8 * codes.shape[1] and -(-values.shape[1] // 8) == codes.shape[1]
+    ):
+        raise InputError(
+            f"{caller}: the index has codes of {stored.n_bits} bits, query_values has shape {values.shape}. "
+            "Use the values of the hasher that made the codes."
+        )
+    weights = _scaled(values, scale, caller)
+    k = min(k, len(codes))
+    everything = n_candidates >= len(codes)
+    row_of = _RowsById(stored)
+    found_ids = np.empty((len(values), k), dtype=np.int64)
+    scores = np.empty((len(values), k))
+    step = max(1, _BLOCK_CELLS // max(1, min(n_candidates, len(codes))))
+    for start in range(0, len(values) if k else 0, step):
+        rows = slice(start, start + step)
+        if everything:
+            items = np.broadcast_to(row_of.order, (len(values[rows]), len(codes)))
+        else:
+            near = run_top_k(
+                stored,
+                pack_signs(values[rows]),
+                n_candidates,
+                bitmap=None,
+                n_threads=n_threads,
+                kernel=None,
+                caller=caller,
+            )
+            # In the order of ids, so that a stable sort by score leaves equal scores by id.
+            items = row_of(np.sort(near.ids, axis=1))
+        block = _table_scores(weights[rows], codes, items)
+        best = np.argsort(block, axis=1, kind="stable")[:, :k]
+        chosen = np.take_along_axis(items, best, axis=1)
+        found_ids[rows] = chosen if stored.ids is None else stored.ids[chosen]
+        scores[rows] = np.take_along_axis(block, best, axis=1)
+    return RankedResult(found_ids, scores)
+
+
+def asymmetric_scores(codes: CodeArray, query_values: Any, *, scale: Any = None) -> FloatArray:
+    """Scores of all items for all queries, as :func:`asymmetric_search` has them.
+
+    Parameters
+    ----------
+    codes : uint8 array of shape (n, bytes)
+    query_values : float array of shape (q, n_bits)
+    scale : array of shape (n_bits,), optional
+
+    Returns
+    -------
+    array of shape (q, n)
+        The lower, the nearer: distances for :func:`diffhash.evaluation.evaluate_distances`. Equal
+        codes have equal scores, to the last digit.
+
+    Examples
+    --------
+    >>> asymmetric_scores(np.array([[0b01], [0b11]], dtype=np.uint8), np.array([[2.0, -0.5]]))
+    array([[-2.5, -1.5]])
+    """
+    caller = "asymmetric_scores"
+    codes = checks.as_codes(codes, caller=caller, name="codes")
+    values = _check_values(query_values, caller)
+    if -(-values.shape[1] // 8) != codes.shape[1]:
+        raise InputError(
+            f"{caller}: codes have {codes.shape[1]} bytes, query_values has shape {values.shape}. "
+            "Use the values of the hasher that made the codes."
+        )
+    every = np.broadcast_to(np.arange(len(codes)), (len(values), len(codes)))
+    return _table_scores(_scaled(values, scale, caller), codes, every)
+
+
+def asymmetric_scale(values: Any, agreement: Any) -> FloatArray:
+    r"""What to divide each bit's values by, so that they weigh as much as the bit tells.
+
+    Parameters
+    ----------
+    values : float array of shape (n, n_bits)
+        From ``hasher.project``, of training objects *of the query's modality*.
+    agreement : array of shape (2, n_bits)
+        Share of similar and of dissimilar pairs that agree in each bit: what
+        :func:`diffhash.evaluation.bit_agreement` returns, or ``SequentialTest.agreement_``. It is
+        the same for both directions of search.
+
+    Returns
+    -------
+    array of shape (n_bits,)
+        :math:`r_b / w_b`, with the root mean square :math:`r_b` of the bit's values and
+        :math:`w_b = \log \frac{p_b}{1 - p_b} - \log \frac{q_b}{1 - q_b}`, the difference that one
+        bit makes to the log-likelihood ratio of the pair. Shares are kept within 0.01 and 0.99; a
+        bit that tells nothing weighs next to nothing.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0, 10.0], [-1.0, -10.0]])
+    >>> asymmetric_scale(values, [[0.9, 0.9], [0.5, 0.5]]).round(2)
+    array([0.46, 4.55])
+    """
+    caller = "asymmetric_scale"
+    known = _check_values(values, caller)
+    shares = np.asarray(agreement, dtype=np.float64)
+    if shares.shape != (2, known.shape[1]) or not ((shares >= 0) & (shares <= 1)).all() or not len(known):
+        raise InputError(
+            f"{caller}: expected values of some objects and shares of shape (2, n_bits) between 0 and 1, "
+            f"got shapes {known.shape} and {shares.shape}."
+        )
+    positive, negative = np.clip(shares, 0.01, 0.99)
+    worth = np.log(positive / (1 - positive)) - np.log(negative / (1 - negative))
+    sizes = np.sqrt(np.mean(known**2, axis=0))
+    return np.asarray(np.where(sizes > 0, sizes, 1.0) / np.maximum(worth, 1e-6))
+
+
+class _RowsById:
+    """From ids to rows; ``order`` has all rows in the order of their ids."""
+
+    def __init__(self, stored: Stored) -> None:
+        self.ids = stored.ids
+        if stored.increasing or stored.ids is None:
+            self.order = np.arange(len(stored.codes))
+        else:
+            self.order = np.argsort(stored.ids)
+
+    def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of ids that are all there."""
+        return ids if self.ids is None else self.order[np.searchsorted(self.ids, ids, sorter=self.order)]
+
+
+def _check_values(query_values: Any, caller: str) -> FloatArray:
+    values = np.asarray(query_values)
+    if values.ndim != 2 or not values.shape[1] or values.dtype.kind not in "fiub":
+        raise InputError(
+            f"{caller}: query_values must be real numbers of shape (q, n_bits), as hasher.project gives them, "
+            f"got {values.dtype} of shape {values.shape}."
+        )
+    if not np.isfinite(values).all():
+        raise NonFiniteError(f"{caller}: query_values holds NaN or infinity.")
+    return values.astype(np.float64)
+
+
+def _scaled(values: FloatArray, scale: Any, caller: str) -> FloatArray:
+    if scale is None:
+        return values
+    divisor = np.asarray(scale, dtype=np.float64)
+    if divisor.shape != (values.shape[1],):
+        raise InputError(f"{caller}: scale must have shape ({values.shape[1]},), got {divisor.shape}.")
+    if not (np.isfinite(divisor) & (divisor > 0)).all():
+        bit = int(np.flatnonzero(~(np.isfinite(divisor) & (divisor > 0)))[0])
+        raise InputError(
+            f"{caller}: scale must hold positive numbers, got {divisor[bit]} for bit {bit}. "
+            "A bit that never changes has no scale: give it any, such as 1."
+        )
+    return np.asarray(values / divisor)
+
+
+def _table_scores(weights: FloatArray, codes: CodeArray, rows: IntArray) -> FloatArray:
+    """Scores of some rows of ``codes`` for each query, by tables of what each byte may add.
+
+    A matrix product may round the same code differently in two places; these sums are taken byte
+    by byte, alike for every item, so that equal codes are tied.
+    """
+    n_queries, n_bits = weights.shape
+    padded = np.zeros((n_queries, 8 * codes.shape[1]))
+    padded[:, :n_bits] = weights
+    tables = -padded.reshape(n_queries, codes.shape[1], 8) @ _SIGNS
+    scores = np.zeros(rows.shape)
+    for byte in range(codes.shape[1]):
+        scores += np.take_along_axis(tables[:, byte], codes[rows, byte].astype(np.intp), axis=1)
+    return scores
