@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import diffhash as dh
 from diffhash.errors import CodeError, InputError, NonFiniteError, ParameterError
-from diffhash.ranking import asymmetric_scores
+from diffhash.ranking import asymmetric_scale, asymmetric_scores
 
 from .reference import sequential as reference
 
@@ -102,6 +102,17 @@ def test_codes_of_whole_bytes_take_values_of_fewer_bits(small_data, small_pairs)
     without = dh.asymmetric_search(dh.HammingIndex(codes), values, 5)
 
     np.testing.assert_array_equal(with_bits.ids, without.ids)
+
+
+def test_scale_takes_out_the_size_of_values_and_the_bits_that_tell_nothing(rng):
+    values = rng.normal(size=(500, 3)) * [1.0, 100.0, 1.0]
+
+    scale = asymmetric_scale(values, [[0.9, 0.9, 0.5], [0.5, 0.5, 0.5]])
+
+    np.testing.assert_allclose(scale[1] / scale[0], 100, rtol=0.2)
+    assert scale[2] > 1e5 * scale[0]
+    with pytest.raises(InputError, match="shape"):
+        asymmetric_scale(values, [0.9, 0.9, 0.5])
 
 
 def test_empty_index_and_no_queries():

@@ -62,8 +62,8 @@ class SequentialReport:
 
     Attributes
     ----------
-    n_bits : int
-        Length of the codes.
+    code_length : int
+        Bits of a whole code.
     bits_positive, bits_negative : float
         Mean number of bits used on similar and on dissimilar pairs.
     n_positive, n_negative : int
@@ -74,7 +74,7 @@ class SequentialReport:
         Pairs on which all bits did not lead to a boundary.
     """
 
-    n_bits: int
+    code_length: int
     bits_positive: float
     bits_negative: float
     n_positive: int
@@ -287,7 +287,7 @@ def _by_level(
 def summarise(positive: Decisions, negative: Decisions, n_bits: int) -> SequentialReport:
     """Count bits and errors on similar and on dissimilar pairs."""
     return SequentialReport(
-        n_bits=n_bits,
+        code_length=n_bits,
         bits_positive=float(positive.n_bits_used.mean()),
         bits_negative=float(negative.n_bits_used.mean()),
         n_positive=len(positive.similar),
