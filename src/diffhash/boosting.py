@@ -16,7 +16,7 @@ import scipy.linalg
 from .maps import MappedView
 from .moments import augmented_product, incidence, shifted
 from .native import joint_counts
-from .pairs import ResolvedPairs
+from .pair_sets import ResolvedPairs
 from .thresholds import agreement, search_grid
 from .types import FloatArray, IntArray, PairIndex
 

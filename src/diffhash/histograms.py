@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .native import joint_counts
-from .pairs import PairScheme
+from .pair_sets import PairScheme
 from .types import FloatArray, IntArray, PairIndex
 
 __all__ = ["JointHistogram", "bin_values", "grid_edges"]

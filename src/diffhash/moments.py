@@ -20,19 +20,10 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from .maps import MappedView
-from .pairs import PairScheme, ResolvedPairs
+from .pair_sets import PairScheme
 from .types import FloatArray, IntArray, PairIndex
 
-__all__ = [
-    "PairMoments",
-    "augmented_product",
-    "difference_covariances",
-    "incidence",
-    "listed_difference",
-    "pair_moments",
-    "shifted",
-]
+__all__ = ["PairMoments", "augmented_product", "dense", "incidence", "shifted"]
 
 Moments = NDArray[np.float64]
 
@@ -121,7 +112,7 @@ class PairMoments:
             members = scipy.sparse.csr_array(
                 (np.ones(len(groups)), (groups, np.arange(len(groups)))), shape=(n_groups, len(groups))
             )
-            sums = _dense(members @ rows)
+            sums = dense(members @ rows)
         table = _shifted_rows(np.column_stack([sums, counts]), left)
         if self.scheme.one_view:
             similar = self.scheme.groups.self_related()[groups] if self.scheme.groups is not None else None
@@ -209,103 +200,6 @@ class PairMoments:
         return positive, negative
 
 
-def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMoments:
-    """Moments of two views in memory, block by block.
-
-    Only explicit pairs that are not aligned need the features of a whole view at a time (those of y).
-
-    Parameters
-    ----------
-    x, y : MappedView
-        The same with one view.
-    pairs : ResolvedPairs
-    """
-    scheme = pairs.scheme
-    moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
-    scattered = {
-        kind: incidence(index, pairs.n_x, pairs.n_y, y.dtype)
-        for kind, index in (("positive", pairs.positive), ("negative", pairs.negative))
-        if index is not None and not (pairs.aligned and kind == "positive")
-    }
-    groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
-    for rows, block in x.blocks():
-        moments.update_rows("x", block, None if groups_x is None else groups_x[rows])
-        for kind, matrix in scattered.items():
-            moments.update_pairs(kind, block, *_partners(matrix[rows], y))
-        if pairs.aligned:
-            partner = y.rows(rows)
-            moments.update_pairs("positive", block, partner, np.ones(partner.shape[0]))
-            moments.update_rows("y", partner)
-    if not (pairs.one_view or pairs.aligned):
-        for rows, block in y.blocks():
-            moments.update_rows("y", block, None if groups_y is None else groups_y[rows])
-    return moments
-
-
-def listed_difference(
-    x: MappedView, y: MappedView, pairs: ResolvedPairs, gamma: float, center: tuple[bool, bool]
-) -> FloatArray:
-    r"""The paper's :math:`\Sigma^N - \gamma \Sigma^P` when both sets are listed, in one sweep.
-
-    The same as going by :func:`pair_moments`, with half of the arithmetic: each pair carries its
-    weight, so that there is one matrix product instead of two.
-    """
-    assert pairs.positive is not None, "both sets must be listed"
-    assert pairs.negative is not None, "both sets must be listed"
-    index = tuple(np.concatenate(sides) for sides in zip(pairs.positive, pairs.negative, strict=True))
-    weights = np.repeat(
-        [-gamma / pairs.n_positive, 1.0 / pairs.n_negative], [pairs.n_positive, pairs.n_negative]
-    )
-    matrix = scipy.sparse.csr_array((weights.astype(y.dtype), index), shape=(pairs.n_x, pairs.n_y))
-    table = np.zeros((x.n_features + 1, y.n_features + 1))
-    for rows, block in x.blocks():
-        table += augmented_product(block, *_partners(matrix[rows], y))
-    dx, dy = (
-        _row_mean(view) if wanted else np.zeros(view.n_features)
-        for view, wanted in zip((x, y), center, strict=True)
-    )
-    return shifted(table, dx, dy)[:-1, :-1]
-
-
-def _partners(matrix: Any, y: MappedView) -> tuple[Any, FloatArray]:
-    """For each row of a sparse matrix the weighted sum of its partners, and the sum of the weights."""
-    return matrix @ y.whole(), np.asarray(matrix.sum(axis=1, dtype=np.float64)).reshape(-1)
-
-
-def _row_mean(view: MappedView) -> FloatArray:
-    total = sum(np.asarray(block.sum(axis=0, dtype=np.float64)).reshape(-1) for _, block in view.blocks())
-    return np.asarray(total) / view.n_rows
-
-
-def difference_covariances(
-    x: MappedView, pairs: ResolvedPairs, moments: PairMoments
-) -> tuple[FloatArray, FloatArray]:
-    r"""Mean of :math:`(x - x')(x - x')^T` over the positives and over the negatives of one view.
-
-    The statistic of LDAHash's diff-hash. Since :math:`\sum (x - x')(x - x')^T = X^T D X - 2 \sum x x'^T`
-    with the number of pairs of each object on the diagonal of D, it is the paper's statistic plus
-    a multiple of the data's own covariance.
-
-    Parameters
-    ----------
-    x : MappedView
-    pairs : ResolvedPairs, of one view
-    moments : PairMoments
-        Those of the same view and pairs.
-    """
-    own = np.zeros((2, x.n_features, x.n_features))
-    degrees = pairs.degrees()
-    for rows, block in x.blocks():
-        block = _dense(block)
-        for slot in (0, 1):
-            own[slot] += block.T @ (block * degrees[slot][rows, None].astype(block.dtype))
-    positive, negative = (
-        (table - 2 * sums[:-1, :-1]) / max(sums[-1, -1], 1.0)
-        for table, sums in zip(own, moments.sums(), strict=True)
-    )
-    return positive, negative
-
-
 def incidence(index: PairIndex, n_x: int, n_y: int, dtype: Any) -> Any:
     """Sparse matrix with a one for each pair."""
     return scipy.sparse.csr_array((np.ones(len(index[0]), dtype=dtype), index), shape=(n_x, n_y))
@@ -314,14 +208,15 @@ def incidence(index: PairIndex, n_x: int, n_y: int, dtype: Any) -> Any:
 def augmented_product(x: Any, y: Any, degrees: FloatArray) -> Moments:
     """``[x, 1]^T [y, degrees]``: the matrix product in the type of the features, sums in float64."""
     table = np.empty((x.shape[1] + 1, y.shape[1] + 1))
-    table[:-1, :-1] = _dense(x.T @ y)
+    table[:-1, :-1] = dense(x.T @ y)
     table[:-1, -1] = x.T @ degrees.astype(x.dtype)
     table[-1, :-1] = np.asarray(y.sum(axis=0, dtype=np.float64)).reshape(-1)
     table[-1, -1] = degrees.sum()
     return table
 
 
-def _dense(matrix: Any) -> Any:
+def dense(matrix: Any) -> Any:
+    """A sparse matrix as an array; an array as it is."""
     return matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
 
 

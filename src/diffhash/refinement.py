@@ -22,7 +22,7 @@ import scipy.optimize
 import scipy.sparse
 
 from .labels import LabelGroups
-from .pairs import ResolvedPairs
+from .pair_sets import ResolvedPairs
 from .types import BoolArray, FloatArray, IntArray, PairIndex
 
 __all__ = ["Affine", "PairLoss", "Progress", "refine"]

@@ -9,7 +9,7 @@ import numpy as np
 from .evaluation.metrics import average_precision
 from .evaluation.table import pair_distance_table
 from .native import distance_table
-from .pairs import ResolvedPairs
+from .pair_sets import ResolvedPairs
 from .types import CodeArray, IntArray
 
 __all__ = ["HeldOut", "hold_out", "score_codes"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from .maps import LinearMap, MappedView
-from .moments import pair_moments
-from .pairs import ResolvedPairs
+from .pair_sets import ResolvedPairs
 from .projections import covariance_difference, eigen_projections, singular_projections
 from .refinement import Affine
 from .rotation import rotated_frame, useful_rank
 from .types import FloatArray
+from .view_moments import pair_moments
 
 __all__ = ["N_PERMUTATIONS", "paired_directions", "spectral_start"]
 

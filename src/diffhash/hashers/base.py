@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator
 
 from ..errors import NotFittedError, PairsError, UnknownModalityError
 from ..maps import FeatureMap
-from ..pairs import Pairs, ResolvedPairs
+from ..pair_sets import ResolvedPairs
+from ..pairs import Pairs
 from ..types import CodeArray, FloatArray, Views
 from ..validation import check_features, check_view, known_modality
 

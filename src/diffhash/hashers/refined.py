@@ -14,7 +14,7 @@ from ..errors import ConvergenceWarning, ParameterError
 from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
 from ..maps.landmarks import choose_landmarks
 from ..maps.whitening import whitening_weights
-from ..pairs import ResolvedPairs
+from ..pair_sets import ResolvedPairs
 from ..refinement import Affine, PairLoss, refine
 from ..selection import hold_out, score_codes
 from ..spectral_start import spectral_start

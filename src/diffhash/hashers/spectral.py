@@ -10,12 +10,12 @@ import numpy as np
 
 from ..errors import ParameterError, RankWarning, TooManyBitsError
 from ..maps import FeatureMap, MappedView
-from ..moments import difference_covariances, listed_difference, pair_moments
-from ..pairs import ResolvedPairs
+from ..pair_sets import ResolvedPairs
 from ..projections import covariance_difference, eigen_projections, numerical_rank, singular_projections
 from ..thresholds import choose_thresholds
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_number
+from ..view_moments import difference_covariances, listed_difference, pair_moments
 from .base import BaseHasher, Couple, Learned
 
 __all__ = ["SpectralHasher", "check_threshold_parameters", "pick_thresholds"]

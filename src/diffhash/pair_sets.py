@@ -1,0 +1,213 @@
+"""Checked pairs in the form that sums over pairs work with.
+
+Positives and negatives are each either *listed* (row numbers) or *implied* (by labels, or as "every
+other pair"). What is implied is never enumerated: sums over it come from sums over rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import PairsError
+from .labels import LabelGroups, sample_pairs
+from .types import IntArray, PairIndex
+
+__all__ = ["PairScheme", "ResolvedPairs", "as_set"]
+
+
+@dataclass(frozen=True)
+class PairScheme:
+    """How the positive and the negative sums are put together, whatever is summed.
+
+    Attributes
+    ----------
+    one_view : bool
+        Unordered pairs within one view.
+    positive_listed, negative_listed : bool
+        Whether row numbers were given; otherwise the set is implied.
+    groups : LabelGroups or None
+        The relation between groups, when labels imply a set.
+    """
+
+    one_view: bool
+    positive_listed: bool
+    negative_listed: bool
+    groups: LabelGroups | None
+
+    @property
+    def n_groups(self) -> int:
+        """Groups by which row sums are kept: one unless labels imply a set."""
+        return 1 if self.groups is None else self.groups.n_groups
+
+    def compose(
+        self,
+        positive: NDArray[Any],
+        negative: NDArray[Any],
+        related: Callable[[], NDArray[Any]],
+        every: Callable[[], NDArray[Any]],
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Sums over all positives and all negatives.
+
+        Parameters
+        ----------
+        positive, negative : arrays
+            Sums over the listed pairs.
+        related, every : functions without arguments
+            Sums over the pairs that labels make similar, and over all pairs: called if needed.
+        """
+        implied = related() if self.groups is not None else positive
+        return (
+            positive if self.positive_listed else implied,
+            negative if self.negative_listed else every() - implied,
+        )
+
+
+@dataclass(frozen=True)
+class ResolvedPairs:
+    """Checked pairs of rows of two views with ``n_x`` and ``n_y`` rows.
+
+    ``positive`` and ``negative`` are row numbers without repetition (``i < j`` in one view), or
+    None where they are implied; ``groups`` is None unless labels imply one of them.
+    """
+
+    n_x: int
+    n_y: int
+    one_view: bool
+    positive: PairIndex | None
+    negative: PairIndex | None
+    groups: LabelGroups | None
+    aligned: bool = False
+
+    @property
+    def scheme(self) -> PairScheme:
+        """What the sums need to know beside the row numbers."""
+        implied_by_label = self.groups if self.positive is None or self.negative is None else None
+        return PairScheme(
+            self.one_view, self.positive is not None, self.negative is not None, implied_by_label
+        )
+
+    @property
+    def n_positive(self) -> int:
+        """Number of positive pairs, implied ones included."""
+        return self._n_related() if self.positive is None else len(self.positive[0])
+
+    @property
+    def n_negative(self) -> int:
+        """Number of negative pairs, implied ones included."""
+        if self.negative is not None:
+            return len(self.negative[0])
+        every = self.n_x * (self.n_x - 1) // 2 if self.one_view else self.n_x * self.n_y
+        return every - (self.n_positive if self.groups is None else self._n_related())
+
+    def _n_related(self) -> int:
+        groups = self.groups
+        assert groups is not None, "without labels the positives are always listed"
+        sizes_x = np.bincount(groups.x, minlength=groups.n_groups).astype(np.float64)
+        sizes_y = np.bincount(groups.y, minlength=groups.n_groups).astype(np.float64)
+        total = int(sizes_x @ groups.related(sizes_y[:, None])[:, 0])
+        return (total - int(sizes_x @ groups.self_related())) // 2 if self.one_view else total
+
+    def degrees(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Number of positive and of negative pairs that each row of one view is part of, (n,) each."""
+        assert self.one_view, "degrees are counted within one view"
+
+        def of_list(index: PairIndex) -> NDArray[Any]:
+            return np.bincount(np.concatenate(index), minlength=self.n_x).astype(np.float64)
+
+        def of_labels() -> NDArray[Any]:
+            groups = self.groups
+            assert groups is not None
+            group_sizes = np.bincount(groups.x, minlength=groups.n_groups).astype(np.float64)
+            related = groups.related(group_sizes[:, None])[:, 0] - groups.self_related()
+            return np.asarray(related[groups.x])
+
+        empty = np.zeros(self.n_x)
+        return self.scheme.compose(
+            empty if self.positive is None else of_list(self.positive),
+            empty if self.negative is None else of_list(self.negative),
+            of_labels,
+            lambda: np.full(self.n_x, self.n_x - 1.0),
+        )
+
+    def subset(self, rows_x: IntArray, rows_y: IntArray) -> ResolvedPairs:
+        """The pairs among some rows of the views, which are renumbered in the order given.
+
+        Rows must not repeat; aligned rows and one view need the same rows on both sides.
+        """
+        places_x, places_y = np.full(self.n_x, -1), np.full(self.n_y, -1)
+        places_x[rows_x], places_y[rows_y] = np.arange(len(rows_x)), np.arange(len(rows_y))
+        n_x, n_y = len(rows_x), len(rows_y)
+
+        def among(index: PairIndex | None) -> PairIndex | None:
+            if index is None:
+                return None
+            i, j = places_x[index[0]], places_y[index[1]]
+            kept = (i >= 0) & (j >= 0)
+            return as_set((i[kept], j[kept]), n_x, n_y, self.one_view, "some", "subset")
+
+        positive, negative, groups = among(self.positive), among(self.negative), self.groups
+        if groups is not None:
+            groups = LabelGroups(groups.x[rows_x], groups.y[rows_y], groups.n_groups, groups.sets)
+        return ResolvedPairs(n_x, n_y, self.one_view, positive, negative, groups, self.aligned)
+
+    def listed(
+        self, n_positive: int, n_negative: int, rng: np.random.Generator, *, caller: str
+    ) -> ResolvedPairs:
+        """The same pairs with both sets listed: implied ones are drawn, at most that many of each."""
+        positive, negative = self.positive, self.negative
+        groups = self.groups
+        if positive is None:
+            assert groups is not None, "without labels the positives are always listed"
+            n = min(n_positive, self.n_positive)
+            positive = sample_pairs(groups, n, similar=True, one_view=self.one_view, rng=rng, caller=caller)
+        if negative is None:
+            n = min(n_negative, self.n_negative)
+            if groups is not None:
+                negative = sample_pairs(
+                    groups, n, similar=False, one_view=self.one_view, rng=rng, caller=caller
+                )
+            else:
+                negative = self._draw_rest(positive, n, rng)
+        return ResolvedPairs(self.n_x, self.n_y, self.one_view, positive, negative, None, self.aligned)
+
+    def _draw_rest(self, positive: PairIndex, n: int, rng: np.random.Generator) -> PairIndex:
+        """``n`` distinct pairs that are not positive."""
+        taken = positive[0] * self.n_y + positive[1]
+        taken.sort()
+        n_cells = self.n_x * self.n_y
+        size = min(n_cells, 2 * n + 1024)
+        while True:
+            keys = rng.choice(n_cells, size=size, replace=False)
+            if self.one_view:
+                keys = keys[keys // self.n_y < keys % self.n_y]
+            keys = keys[taken[np.minimum(np.searchsorted(taken, keys), len(taken) - 1)] != keys]
+            if len(keys) >= n or size == n_cells:
+                keys = np.sort(keys[:n])
+                return keys // self.n_y, keys % self.n_y
+            size = min(n_cells, 2 * size)
+
+
+def as_set(index: PairIndex, n_x: int, n_y: int, one_view: bool, name: str, caller: str) -> PairIndex:
+    """Pairs in range, without repetition, sorted by row; ``i < j`` in one view."""
+    i, j = index
+    for rows, n, which in ((i, n_x, "first"), (j, n_y, "second")):
+        out = (rows < 0) | (rows >= n)
+        if out.any():
+            p = int(np.flatnonzero(out)[0])
+            raise PairsError(
+                f"{caller}: {name} pair {p} names row {rows[p]} of the {'one' if one_view else which} view, "
+                f"which has rows 0 to {n - 1}."
+            )
+    if one_view:
+        i, j = np.minimum(i, j), np.maximum(i, j)
+        i, j = i[i != j], j[i != j]
+    keys = i * n_y + j
+    if np.all(keys[1:] > keys[:-1]):
+        return i, j
+    keys = np.unique(keys)
+    return keys // n_y, keys % n_y

@@ -1,0 +1,112 @@
+"""Moments of whole views in memory, block by block: what the hashers decompose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from .maps import MappedView
+from .moments import PairMoments, augmented_product, dense, incidence, shifted
+from .pair_sets import ResolvedPairs
+from .types import FloatArray
+
+__all__ = ["difference_covariances", "listed_difference", "pair_moments"]
+
+
+def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMoments:
+    """Moments of two views in memory, block by block.
+
+    Only explicit pairs that are not aligned need the features of a whole view at a time (those of y).
+
+    Parameters
+    ----------
+    x, y : MappedView
+        The same with one view.
+    pairs : ResolvedPairs
+    """
+    scheme = pairs.scheme
+    moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
+    scattered = {
+        kind: incidence(index, pairs.n_x, pairs.n_y, y.dtype)
+        for kind, index in (("positive", pairs.positive), ("negative", pairs.negative))
+        if index is not None and not (pairs.aligned and kind == "positive")
+    }
+    groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
+    for rows, block in x.blocks():
+        moments.update_rows("x", block, None if groups_x is None else groups_x[rows])
+        for kind, matrix in scattered.items():
+            moments.update_pairs(kind, block, *_partners(matrix[rows], y))
+        if pairs.aligned:
+            partner = y.rows(rows)
+            moments.update_pairs("positive", block, partner, np.ones(partner.shape[0]))
+            moments.update_rows("y", partner)
+    if not (pairs.one_view or pairs.aligned):
+        for rows, block in y.blocks():
+            moments.update_rows("y", block, None if groups_y is None else groups_y[rows])
+    return moments
+
+
+def listed_difference(
+    x: MappedView, y: MappedView, pairs: ResolvedPairs, gamma: float, center: tuple[bool, bool]
+) -> FloatArray:
+    r"""The paper's :math:`\Sigma^N - \gamma \Sigma^P` when both sets are listed, in one sweep.
+
+    The same as going by :func:`pair_moments`, with half of the arithmetic: each pair carries its
+    weight, so that there is one matrix product instead of two.
+    """
+    assert pairs.positive is not None, "both sets must be listed"
+    assert pairs.negative is not None, "both sets must be listed"
+    index = tuple(np.concatenate(sides) for sides in zip(pairs.positive, pairs.negative, strict=True))
+    weights = np.repeat(
+        [-gamma / pairs.n_positive, 1.0 / pairs.n_negative], [pairs.n_positive, pairs.n_negative]
+    )
+    matrix = scipy.sparse.csr_array((weights.astype(y.dtype), index), shape=(pairs.n_x, pairs.n_y))
+    table = np.zeros((x.n_features + 1, y.n_features + 1))
+    for rows, block in x.blocks():
+        table += augmented_product(block, *_partners(matrix[rows], y))
+    dx, dy = (
+        _row_mean(view) if wanted else np.zeros(view.n_features)
+        for view, wanted in zip((x, y), center, strict=True)
+    )
+    return shifted(table, dx, dy)[:-1, :-1]
+
+
+def _partners(matrix: Any, y: MappedView) -> tuple[Any, FloatArray]:
+    """For each row of a sparse matrix the weighted sum of its partners, and the sum of the weights."""
+    return matrix @ y.whole(), np.asarray(matrix.sum(axis=1, dtype=np.float64)).reshape(-1)
+
+
+def _row_mean(view: MappedView) -> FloatArray:
+    total = sum(np.asarray(block.sum(axis=0, dtype=np.float64)).reshape(-1) for _, block in view.blocks())
+    return np.asarray(total) / view.n_rows
+
+
+def difference_covariances(
+    x: MappedView, pairs: ResolvedPairs, moments: PairMoments
+) -> tuple[FloatArray, FloatArray]:
+    r"""Mean of :math:`(x - x')(x - x')^T` over the positives and over the negatives of one view.
+
+    The statistic of LDAHash's diff-hash. Since :math:`\sum (x - x')(x - x')^T = X^T D X - 2 \sum x x'^T`
+    with the number of pairs of each object on the diagonal of D, it is the paper's statistic plus
+    a multiple of the data's own covariance.
+
+    Parameters
+    ----------
+    x : MappedView
+    pairs : ResolvedPairs, of one view
+    moments : PairMoments
+        Those of the same view and pairs.
+    """
+    own = np.zeros((2, x.n_features, x.n_features))
+    degrees = pairs.degrees()
+    for rows, block in x.blocks():
+        block = dense(block)
+        for slot in (0, 1):
+            own[slot] += block.T @ (block * degrees[slot][rows, None].astype(block.dtype))
+    positive, negative = (
+        (table - 2 * sums[:-1, :-1]) / max(sums[-1, -1], 1.0)
+        for table, sums in zip(own, moments.sums(), strict=True)
+    )
+    return positive, negative
