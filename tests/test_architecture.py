@@ -36,7 +36,7 @@ ORDER = [
     ["wald"],
     ["sequential"],
     ["selection"],
-    ["hashers.base", "hashers.features", "hashers.spectral"],
+    ["hashers.base", "hashers.features", "hashers.spectral", "hashers.refined_settings"],
     ["hashers.diff", "hashers.kernel_diff", "hashers.boosted", "hashers.refined"],
     ["hashers.model_io", "hashers"],
     ["featurizers"],

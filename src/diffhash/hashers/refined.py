@@ -21,34 +21,12 @@ from ..spectral_start import spectral_start
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_number
 from .base import BaseHasher, Couple, Learned
+from .refined_settings import Effort, Setting, first_settings, further_settings
 
 __all__ = ["RefinedHash"]
 
 _SEARCH_OBJECTS = 1500
 _SLOPES = (1.0, 2.0)
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What a fit may cost; the search for settings takes less than the final fit."""
-
-    n_bits: int
-    n_landmarks: int
-    max_rank: int
-    slopes: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What "auto" chooses."""
-
-    features: str
-    metric: str
-    width: float
-    ridge: float
-    penalty: float
-    negative_target: float
-    iterations: int
 
 
 @dataclass(frozen=True)
@@ -230,10 +208,11 @@ class RefinedHash(BaseHasher):
     def _choose(self, views: list[Any], pairs: ResolvedPairs) -> tuple[Setting, bool]:
         """The setting to use, and whether refinement gains over the spectral start."""
         rng = np.random.default_rng(self.random_state)
-        stages = self._stages(pairs)
+        by_label = pairs.groups is not None
+        first = first_settings(self, by_label=by_label)
         split = hold_out(pairs, self.validation_share, _SEARCH_OBJECTS, rng)
         if split is None:
-            return stages[0](None)[0], True
+            return first[0], True
         fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
         judge_views = [view[rows] for view, rows in zip(views, split.judge_rows, strict=False)]
         scores: dict[Setting, tuple[float, float]] = {}
@@ -245,47 +224,17 @@ class RefinedHash(BaseHasher):
             codes = [pack(fitted.values(s, X, affine) >= 0) for s, X in enumerate(judge_views)]
             return score_codes(codes[0], codes[-1], split.judge_pairs)
 
-        best: Setting | None = None
-        for stage in stages:
-            for setting in stage(best):
+        def try_all(settings: list[Setting]) -> Setting:
+            for setting in settings:
                 if setting not in scores:
                     fitted = self._fit(fit_views, split.fit_pairs, setting, effort, None)
                     scores[setting] = judge(fitted, fitted.affine), judge(fitted, fitted.start)
-            best = max(scores, key=lambda setting: scores[setting])
-        assert best is not None
+            return max(scores, key=lambda setting: scores[setting])
+
+        best = try_all(first)
+        best = try_all(further_settings(self, best, by_label=by_label))
         refined, started = scores[best]
         return best, refined >= started
-
-    def _stages(self, pairs: ResolvedPairs) -> list[Callable[[Setting | None], list[Setting]]]:
-        """What to try: kinds of features first, then how strongly to regularise the best of them."""
-
-        def options(value: Any, choices: list[Any]) -> list[Any]:
-            return choices if isinstance(value, str) and value == "auto" else [value]
-
-        by_label = pairs.groups is not None
-        targets = options(self.negative_target, [-1.0] if by_label else [-1.0, 0.0])
-        ridge, penalty = options(self.ridge, [0.01])[0], options(self.penalty, [0.003])[0]
-        base = Setting("kernel", "diagonal", 4.0, ridge, penalty, targets[0], min(20, self.max_iter))
-
-        def features(_: Setting | None) -> list[Setting]:
-            found = []
-            for kind in options(self.features, ["kernel", "linear"]):
-                if kind == "linear":
-                    found.append(replace(base, features="linear", metric="diagonal", width=1.0))
-                    continue
-                for metric in options(self.metric, ["diagonal", "euclidean"]):
-                    for width in options(self.width, [4.0, 1.5]):
-                        found.append(replace(base, metric=metric, width=width))
-            return found
-
-        def regularisation(best: Setting | None) -> list[Setting]:
-            assert best is not None
-            ridges = options(self.ridge, [best.ridge, best.ridge / 10])
-            penalties = options(self.penalty, [best.penalty, best.penalty / 10])
-            tried = [replace(best, ridge=r, penalty=p) for r in ridges for p in penalties]
-            return tried + [replace(best, negative_target=t) for t in targets[1:]]
-
-        return [features, regularisation]
 
     def _fit(
         self,
