@@ -18,7 +18,8 @@ namespace {
 std::mt19937_64 random_bits(20260101);
 std::size_t checks = 0;
 
-void expect(bool holds, const Kernel& kernel, const char* what, std::size_t code_bytes, std::size_t n, std::size_t k) {
+void expect(bool holds, const Kernel& kernel, const char* what, std::size_t code_bytes, std::size_t n,
+            std::size_t k) {
     ++checks;
     if (holds) return;
     std::printf("FAILED: %s, %s, %zu bytes a code, n = %zu, k = %zu\n", kernel.name, what, code_bytes, n, k);
@@ -52,13 +53,15 @@ struct Problem {
 
     Problem(std::size_t n, std::size_t q, std::size_t width, bool ties, bool filtered, bool shuffled)
         : code_bytes_(make_codes(n, width, ties)), query_bytes_(make_codes(q, width, ties)) {
-        for (std::size_t i = 0; ties && i < query_bytes_.size(); ++i) query_bytes_[i] = code_bytes_[i % code_bytes_.size()];
+        for (std::size_t i = 0; ties && i < query_bytes_.size(); ++i)
+            query_bytes_[i] = code_bytes_[i % code_bytes_.size()];
         codes = {code_bytes_.data(), n, width};
         queries = {query_bytes_.data(), q, width};
         if (filtered) {
             filter_bytes_.resize((n + 7) / 8);
             for (std::size_t r = 0; r < n; ++r)
-                if (r % 64 < 32 && random_bits() % 3) filter_bytes_[r / 8] |= static_cast<std::uint8_t>(1 << r % 8);
+                if (r % 64 < 32 && random_bits() % 3)
+                    filter_bytes_[r / 8] |= static_cast<std::uint8_t>(1 << r % 8);
             filter.bits = filter_bytes_.data();
         }
         if (shuffled) {
@@ -79,7 +82,6 @@ struct Problem {
             sorted.push_back(std::move(all));
         }
     }
-
 };
 
 void check_search(const Kernel& kernel, const Problem& p, std::size_t n_threads) {
@@ -89,16 +91,18 @@ void check_search(const Kernel& kernel, const Problem& p, std::size_t n_threads)
         std::vector<std::int64_t> rows(p.queries.n * k + 1);
         std::vector<std::uint16_t> distances(rows.size());
         Interrupt interrupt(nullptr);
-        bool same = top_k(kernel, {p.codes, p.queries, k, p.filter, p.ids, n_threads}, rows.data(), distances.data(),
-                          interrupt);
+        bool same = top_k(kernel, {p.codes, p.queries, k, p.filter, p.ids, n_threads}, rows.data(),
+                          distances.data(), interrupt);
         for (std::size_t i = 0; i < p.queries.n * k; ++i)
-            same = same && make_candidate(distances[i], static_cast<std::size_t>(rows[i])) == p.sorted[i / k][i % k];
+            same = same &&
+                   make_candidate(distances[i], static_cast<std::size_t>(rows[i])) == p.sorted[i / k][i % k];
         expect(same, kernel, "top_k", width, p.codes.n, k);
     }
     for (const unsigned radius : {0u, static_cast<unsigned>(3 * width), static_cast<unsigned>(8 * width)}) {
         WithinResult result;
         Interrupt interrupt(nullptr);
-        bool same = within(kernel, {p.codes, p.queries, radius, p.filter, p.ids, n_threads}, result, interrupt);
+        bool same =
+            within(kernel, {p.codes, p.queries, radius, p.filter, p.ids, n_threads}, result, interrupt);
         for (std::size_t q = 0; q < p.queries.n; ++q) {
             std::size_t at = static_cast<std::size_t>(result.offsets[q]);
             for (const Candidate c : p.sorted[q]) {
@@ -118,8 +122,9 @@ void check_table(const Kernel& kernel, const Problem& p, std::size_t n_threads) 
     std::vector<std::int64_t> starts{0};
     std::vector<std::uint64_t> labels, query_labels;
     while (starts.back() < static_cast<std::int64_t>(n)) {
-        starts.push_back(std::min<std::int64_t>(static_cast<std::int64_t>(n),
-                                                starts.back() + 1 + static_cast<std::int64_t>(random_bits() % 150)));
+        starts.push_back(
+            std::min<std::int64_t>(static_cast<std::int64_t>(n),
+                                   starts.back() + 1 + static_cast<std::int64_t>(random_bits() % 150)));
         labels.push_back(random_bits() % 8);
         labels.push_back(random_bits() % 2);
     }
@@ -130,9 +135,10 @@ void check_table(const Kernel& kernel, const Problem& p, std::size_t n_threads) 
             for (std::size_t run = 0; run + 1 < starts.size(); ++run)
                 for (std::int64_t r = starts[run]; r < starts[run + 1]; ++r) {
                     const std::uint64_t *a = &query_labels[2 * q], *b = &labels[2 * run];
-                    const bool relevant = any_bit ? (a[0] & b[0]) || (a[1] & b[1]) : a[0] == b[0] && a[1] == b[1];
-                    const unsigned d = naive_distance(p.queries.row(q), p.codes.row(static_cast<std::size_t>(r)),
-                                                      p.codes.code_bytes);
+                    const bool relevant =
+                        any_bit ? (a[0] & b[0]) || (a[1] & b[1]) : a[0] == b[0] && a[1] == b[1];
+                    const unsigned d = naive_distance(
+                        p.queries.row(q), p.codes.row(static_cast<std::size_t>(r)), p.codes.code_bytes);
                     ++expected[(q * bins + d) * 2 + relevant];
                 }
         Interrupt interrupt(nullptr);
@@ -152,12 +158,15 @@ void check_pack(const Kernel& kernel, Pack pack) {
         const std::size_t rows = 5, width = (n_bits + 7) / 8;
         std::vector<Real> values(rows * n_bits);
         for (auto& v : values)
-            v = random_bits() % 4 ? static_cast<Real>(static_cast<int>(random_bits() % 9) - 4) : special[random_bits() % 5];
+            v = random_bits() % 4 ? static_cast<Real>(static_cast<int>(random_bits() % 9) - 4)
+                                  : special[random_bits() % 5];
         std::vector<std::uint8_t> codes(rows * width, 0xAA), expected(rows * width);
         std::vector<Real> thresholds(n_bits);
         for (auto& t : thresholds) t = static_cast<Real>(static_cast<int>(random_bits() % 3) - 1);
         for (std::size_t i = 0; i < values.size(); ++i)
-            if (values[i] >= thresholds[i % n_bits]) expected[i / n_bits * width + i % n_bits / 8] |= static_cast<std::uint8_t>(1 << i % n_bits % 8);
+            if (values[i] >= thresholds[i % n_bits])
+                expected[i / n_bits * width + i % n_bits / 8] |=
+                    static_cast<std::uint8_t>(1 << i % n_bits % 8);
         pack(values.data(), rows, n_bits, thresholds.data(), codes.data());
         expect(codes == expected, kernel, "pack", n_bits, rows, sizeof(Real));
     }
@@ -182,11 +191,13 @@ int main(int argc, char**) {
     const bool brief = argc > 1;  // emulators are slow
     for (const Kernel* const* level = available_kernels(); *level; ++level) {
         const Kernel& kernel = **level;
-        for (const std::size_t width : {1u, 2u, 3u, 4u, 5u, 7u, 8u, 9u, 12u, 15u, 16u, 17u, 24u, 29u, 31u, 32u, 33u, 40u, 63u, 64u, 100u, 512u})
+        for (const std::size_t width : {1u,  2u,  3u,  4u,  5u,  7u,  8u,  9u,  12u, 15u,  16u,
+                                        17u, 24u, 29u, 31u, 32u, 33u, 40u, 63u, 64u, 100u, 512u})
             for (const std::size_t n : {1u, 31u, 64u, 65u, 130u, 1500u}) {
                 if (brief && n == 1500u && width > 33) continue;
                 for (int variant = 0; variant < 4; ++variant) {
-                    const Problem p(n, std::size_t{1} + (width + n) % 6, width, variant != 0, variant == 2, variant == 3);
+                    const Problem p(n, std::size_t{1} + (width + n) % 6, width, variant != 0, variant == 2,
+                                    variant == 3);
                     check_search(kernel, p, 1);
                     if (variant == 0) check_table(kernel, p, 1);
                 }
@@ -195,7 +206,8 @@ int main(int argc, char**) {
         for (const std::size_t q : {1u, 5u, 140u}) {
             if (brief && q > 5) continue;
             for (int variant = 0; variant < 4; ++variant) {
-                const Problem p(q == 140 ? 6000 : 300000 / q, q, q == 140 ? 40 : 24, variant != 0, variant == 2, variant == 3);
+                const Problem p(q == 140 ? 6000 : 300000 / q, q, q == 140 ? 40 : 24, variant != 0,
+                                variant == 2, variant == 3);
                 check_search(kernel, p, 4);
                 if (variant == 0) check_table(kernel, p, 4);
             }

@@ -16,6 +16,7 @@
 
 #include <immintrin.h>
 
+#include "direct64.hpp"
 #include "nibble_planes.hpp"
 #include "plain.hpp"
 
@@ -108,20 +109,14 @@ DIFFHASH_INLINE void segment(const std::uint8_t* plane, const std::uint8_t* tabl
     }
 }
 
-DIFFHASH_INLINE unsigned least8(Vector values) {
-    const __m128i half = _mm_min_epu8(_mm256_castsi256_si128(values), _mm256_extracti128_si256(values, 1));
-    const __m128i words = _mm_min_epu8(half, _mm_srli_epi16(half, 8));
-    return static_cast<unsigned>(_mm_cvtsi128_si32(_mm_minpos_epu16(_mm_and_si128(words, _mm_set1_epi16(0xFF))))) & 0xFF;
-}
-
 DIFFHASH_INLINE unsigned least16(Vector values) {
     const __m128i half = _mm_min_epu16(_mm256_castsi256_si128(values), _mm256_extracti128_si256(values, 1));
     return static_cast<unsigned>(_mm_cvtsi128_si32(_mm_minpos_epu16(half))) & 0xFFFF;
 }
 
 template <int NIBBLES>  // 0: known at run time only
-void score8(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_nibbles, const std::uint8_t* table,
-            std::uint8_t* const* out, unsigned* minimum) {
+void score8(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_nibbles,
+            const std::uint8_t* table, std::uint8_t* const* out, unsigned* minimum) {
     const std::size_t nibbles = NIBBLES ? NIBBLES : runtime_nibbles;
     Vector least_a = _mm256_set1_epi8(-1), least_b = least_a;
     for (std::size_t start = 0; start < rows; start += kChunk, planes += kChunk * nibbles) {
@@ -138,8 +133,8 @@ void score8(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_ni
     minimum[1] = least8(least_b);
 }
 
-void distances8(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* table,
-                std::uint8_t* const* out, unsigned* minimum) {
+void distances8(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes,
+                const std::uint8_t* table, std::uint8_t* const* out, unsigned* minimum) {
     // Unrolled, 64 bits gain 10 %; 128 bits would lose as much, the compiler running out of registers.
     if (code_bytes == 8) return score8<16>(planes, rows, 16, table, out, minimum);
     return score8<0>(planes, rows, 2 * code_bytes, table, out, minimum);
@@ -153,8 +148,8 @@ DIFFHASH_INLINE void widen(const Vector* bytes, Vector* sums) {
     }
 }
 
-void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* table,
-                 std::uint16_t* const* out, unsigned* minimum) {
+void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes,
+                 const std::uint8_t* table, std::uint16_t* const* out, unsigned* minimum) {
     const std::size_t nibbles = 2 * code_bytes;
     Vector least[2] = {_mm256_set1_epi16(-1), _mm256_set1_epi16(-1)};
     for (std::size_t start = 0; start < rows; start += kChunk, planes += kChunk * nibbles) {
@@ -162,7 +157,8 @@ void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_
         for (int v = 0; v < 2 * kLanes; ++v) sum[0][v] = sum[1][v] = _mm256_setzero_si256();
         for (std::size_t j = 0; j < nibbles; j += kSegment) {
             Vector a[kLanes], b[kLanes];
-            segment(planes + kChunk * j, table + 16 * j, nibbles - j < kSegment ? nibbles - j : kSegment, a, b);
+            segment(planes + kChunk * j, table + 16 * j, nibbles - j < kSegment ? nibbles - j : kSegment, a,
+                    b);
             widen(a, sum[0]);
             widen(b, sum[1]);
         }
@@ -175,6 +171,13 @@ void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_
     }
     minimum[0] = least16(least[0]);
     minimum[1] = least16(least[1]);
+}
+
+// --- one query ------------------------------------------------------------------------------------
+
+unsigned direct8(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
+                 const std::uint8_t* query, std::uint8_t* out) {
+    return code_bytes == 8 ? direct64(codes, rows, query, out) : direct(codes, rows, code_bytes, query, out);
 }
 
 // --- tables ----------------------------------------------------------------------------------
@@ -190,9 +193,12 @@ void prepare_queries(const std::uint8_t* const* queries, std::size_t count, std:
     for (std::size_t j = 0; j < 2 * code_bytes; ++j) {
         const int shift = j % 2 ? 4 : 0;
         const int a = (queries[0][j / 2] >> shift) & 15, b = (second[j / 2] >> shift) & 15;
-        const __m128i low = _mm_shuffle_epi8(ones, _mm_xor_si128(values, _mm_set1_epi8(static_cast<char>(a))));
-        const __m128i high = _mm_shuffle_epi8(ones, _mm_xor_si128(values, _mm_set1_epi8(static_cast<char>(b))));
-        _mm_store_si128(reinterpret_cast<__m128i*>(table + 16 * j), _mm_or_si128(low, _mm_slli_epi16(high, 4)));
+        const __m128i low =
+            _mm_shuffle_epi8(ones, _mm_xor_si128(values, _mm_set1_epi8(static_cast<char>(a))));
+        const __m128i high =
+            _mm_shuffle_epi8(ones, _mm_xor_si128(values, _mm_set1_epi8(static_cast<char>(b))));
+        _mm_store_si128(reinterpret_cast<__m128i*>(table + 16 * j),
+                        _mm_or_si128(low, _mm_slli_epi16(high, 4)));
     }
 }
 
@@ -204,19 +210,22 @@ DIFFHASH_INLINE std::size_t take_bits(unsigned mask, std::size_t start, std::uin
     return found;
 }
 
-std::size_t select8(const std::uint8_t* distances, std::size_t rows, unsigned limit, std::uint32_t* positions) {
+std::size_t select8(const std::uint8_t* distances, std::size_t rows, unsigned limit,
+                    std::uint32_t* positions) {
     const Vector bound = _mm256_set1_epi8(static_cast<char>(limit < 255 ? limit : 255));
     std::size_t found = 0;
     for (std::size_t r = 0; r < rows; r += 32) {
         const Vector d = load(distances + r);
-        unsigned mask = static_cast<unsigned>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(d, bound), d)));
+        unsigned mask =
+            static_cast<unsigned>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_min_epu8(d, bound), d)));
         if (rows - r < 32) mask &= (1u << (rows - r)) - 1;
         found += take_bits(mask, r, positions + found);
     }
     return found;
 }
 
-std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned limit, std::uint32_t* positions) {
+std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned limit,
+                     std::uint32_t* positions) {
     const Vector bound = _mm256_set1_epi16(static_cast<short>(limit < 65535 ? limit : 65535));
     std::size_t found = 0;
     for (std::size_t r = 0; r < rows; r += 32) {
@@ -231,22 +240,26 @@ std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned 
     return found;
 }
 
-void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds, std::uint8_t* codes) {
+void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds,
+            std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 8 <= n_bits; b += 8)
-            *codes++ = static_cast<std::uint8_t>(
-                _mm256_movemask_ps(_mm256_cmp_ps(_mm256_loadu_ps(values + b), _mm256_loadu_ps(thresholds + b), _CMP_GE_OQ)));
+            *codes++ = static_cast<std::uint8_t>(_mm256_movemask_ps(
+                _mm256_cmp_ps(_mm256_loadu_ps(values + b), _mm256_loadu_ps(thresholds + b), _CMP_GE_OQ)));
         if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
     }
 }
 
-void pack64(const double* values, std::size_t rows, std::size_t n_bits, const double* thresholds, std::uint8_t* codes) {
+void pack64(const double* values, std::size_t rows, std::size_t n_bits, const double* thresholds,
+            std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 8 <= n_bits; b += 8) {
-            const int low = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + b), _mm256_loadu_pd(thresholds + b), _CMP_GE_OQ));
-            const int high = _mm256_movemask_pd(_mm256_cmp_pd(_mm256_loadu_pd(values + b + 4), _mm256_loadu_pd(thresholds + b + 4), _CMP_GE_OQ));
+            const int low = _mm256_movemask_pd(
+                _mm256_cmp_pd(_mm256_loadu_pd(values + b), _mm256_loadu_pd(thresholds + b), _CMP_GE_OQ));
+            const int high = _mm256_movemask_pd(_mm256_cmp_pd(
+                _mm256_loadu_pd(values + b + 4), _mm256_loadu_pd(thresholds + b + 4), _CMP_GE_OQ));
             *codes++ = static_cast<std::uint8_t>(low | high << 4);
         }
         if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
@@ -254,8 +267,8 @@ void pack64(const double* values, std::size_t rows, std::size_t n_bits, const do
 }
 
 const Kernel kernel = {
-    "avx2",     2,           plane_bytes,          table_bytes,           prepare_queries, prepare_nibble_planes,
-    distances8, distances16, direct<std::uint8_t>, direct<std::uint16_t>, select8,         select16,
+    "avx2",     2,           plane_bytes, table_bytes,           prepare_queries, prepare_nibble_planes,
+    distances8, distances16, direct8,     direct<std::uint16_t>, select8,         select16,
     pack32,     pack64,
 };
 

@@ -24,7 +24,8 @@ DIFFHASH_INLINE Vector load(const std::uint8_t* address) { return _mm512_loadu_s
 
 // Distances of eight rows, one per 64-bit lane.
 template <int WORDS>
-DIFFHASH_INLINE Vector eight(const std::uint8_t* plane, const std::uint8_t* table, std::size_t runtime_words) {
+DIFFHASH_INLINE Vector eight(const std::uint8_t* plane, const std::uint8_t* table,
+                             std::size_t runtime_words) {
     const std::size_t words = WORDS ? WORDS : runtime_words;
     Vector sum = _mm512_setzero_si512();
     for (std::size_t w = 0; w < words; ++w) {
@@ -36,14 +37,14 @@ DIFFHASH_INLINE Vector eight(const std::uint8_t* plane, const std::uint8_t* tabl
 }
 
 template <int WORDS>
-void score8(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_words, const std::uint8_t* table,
-            std::uint8_t* out, unsigned* minimum) {
+void score8(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_words,
+            const std::uint8_t* table, std::uint8_t* out, unsigned* minimum) {
     const std::size_t words = WORDS ? WORDS : runtime_words;
     // Lane r of the v-th vector becomes byte v of lane r; this puts byte 8 r + v at place 8 v + r.
     alignas(64) static const std::uint8_t order[64] = {
-        0,  8, 16, 24, 32, 40, 48, 56, 1,  9, 17, 25, 33, 41, 49, 57, 2,  10, 18, 26, 34, 42,
-        50, 58, 3, 11, 19, 27, 35, 43, 51, 59, 4, 12, 20, 28, 36, 44, 52, 60, 5,  13, 21, 29,
-        37, 45, 53, 61, 6, 14, 22, 30, 38, 46, 54, 62, 7, 15, 23, 31, 39, 47, 55, 63};
+        0,  8,  16, 24, 32, 40, 48, 56, 1,  9,  17, 25, 33, 41, 49, 57, 2,  10, 18, 26, 34, 42,
+        50, 58, 3,  11, 19, 27, 35, 43, 51, 59, 4,  12, 20, 28, 36, 44, 52, 60, 5,  13, 21, 29,
+        37, 45, 53, 61, 6,  14, 22, 30, 38, 46, 54, 62, 7,  15, 23, 31, 39, 47, 55, 63};
     const Vector to_rows = load(order);
     Vector least = _mm512_set1_epi8(-1);
     for (std::size_t start = 0; start < rows; start += kChunk, planes += kChunk * 8 * words) {
@@ -66,18 +67,21 @@ void score8(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_wo
     *minimum = result;
 }
 
-void distances8(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* table,
-                std::uint8_t* const* out, unsigned* minimum) {
+void distances8(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes,
+                const std::uint8_t* table, std::uint8_t* const* out, unsigned* minimum) {
     const std::size_t words = (code_bytes + 7) / 8;
     switch (words) {
-        case 1: return score8<1>(planes, rows, words, table, out[0], minimum);
-        case 2: return score8<2>(planes, rows, words, table, out[0], minimum);
-        default: return score8<0>(planes, rows, words, table, out[0], minimum);
+        case 1:
+            return score8<1>(planes, rows, words, table, out[0], minimum);
+        case 2:
+            return score8<2>(planes, rows, words, table, out[0], minimum);
+        default:
+            return score8<0>(planes, rows, words, table, out[0], minimum);
     }
 }
 
-void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* table,
-                 std::uint16_t* const* out, unsigned* minimum) {
+void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes,
+                 const std::uint8_t* table, std::uint16_t* const* out, unsigned* minimum) {
     const std::size_t words = (code_bytes + 7) / 8;
     Vector least = _mm512_set1_epi64(-1);
     for (std::size_t start = 0; start < rows; start += kChunk, planes += kChunk * 8 * words) {
@@ -101,7 +105,8 @@ DIFFHASH_INLINE std::size_t take_bits(std::uint64_t mask, std::size_t start, std
     return found;
 }
 
-std::size_t select8(const std::uint8_t* distances, std::size_t rows, unsigned limit, std::uint32_t* positions) {
+std::size_t select8(const std::uint8_t* distances, std::size_t rows, unsigned limit,
+                    std::uint32_t* positions) {
     const Vector bound = _mm512_set1_epi8(static_cast<char>(limit < 255 ? limit : 255));
     std::size_t found = 0;
     for (std::size_t r = 0; r < rows; r += 64) {
@@ -112,7 +117,8 @@ std::size_t select8(const std::uint8_t* distances, std::size_t rows, unsigned li
     return found;
 }
 
-std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned limit, std::uint32_t* positions) {
+std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned limit,
+                     std::uint32_t* positions) {
     const Vector bound = _mm512_set1_epi16(static_cast<short>(limit < 65535 ? limit : 65535));
     std::size_t found = 0;
     for (std::size_t r = 0; r < rows; r += 32) {
@@ -124,31 +130,47 @@ std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned 
     return found;
 }
 
-void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds, std::uint8_t* codes) {
+void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds,
+            std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 16 <= n_bits; b += 16) {
-            const unsigned mask = _mm512_cmp_ps_mask(_mm512_loadu_ps(values + b), _mm512_loadu_ps(thresholds + b), _CMP_GE_OQ);
+            const unsigned mask =
+                _mm512_cmp_ps_mask(_mm512_loadu_ps(values + b), _mm512_loadu_ps(thresholds + b), _CMP_GE_OQ);
             *codes++ = static_cast<std::uint8_t>(mask);
             *codes++ = static_cast<std::uint8_t>(mask >> 8);
         }
-        for (; b < n_bits; b += 8) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b < 8 ? n_bits - b : 8);
+        for (; b < n_bits; b += 8)
+            *codes++ = sign_byte(values + b, thresholds + b, n_bits - b < 8 ? n_bits - b : 8);
     }
 }
 
-void pack64(const double* values, std::size_t rows, std::size_t n_bits, const double* thresholds, std::uint8_t* codes) {
+void pack64(const double* values, std::size_t rows, std::size_t n_bits, const double* thresholds,
+            std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 8 <= n_bits; b += 8)
-            *codes++ = static_cast<std::uint8_t>(_mm512_cmp_pd_mask(_mm512_loadu_pd(values + b), _mm512_loadu_pd(thresholds + b), _CMP_GE_OQ));
+            *codes++ = static_cast<std::uint8_t>(
+                _mm512_cmp_pd_mask(_mm512_loadu_pd(values + b), _mm512_loadu_pd(thresholds + b), _CMP_GE_OQ));
         if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
     }
 }
 
 const Kernel kernel = {
-    "avx512",            1,           word_plane_bytes,     word_plane_bytes,      prepare_query_words,
-    prepare_word_planes, distances8,  distances16,          direct<std::uint8_t>,  direct<std::uint16_t>,
-    select8,             select16,    pack32,               pack64,
+    "avx512",
+    1,
+    word_plane_bytes,
+    word_plane_bytes,
+    prepare_query_words,
+    prepare_word_planes,
+    distances8,
+    distances16,
+    direct<std::uint8_t>,
+    direct<std::uint16_t>,
+    select8,
+    select16,
+    pack32,
+    pack64,
 };
 
 }  // namespace

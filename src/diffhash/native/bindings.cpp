@@ -90,9 +90,12 @@ void bind_top_k(const Array<const std::uint8_t, 2>& codes, const Array<const std
     require(rows.shape(0) == queries.shape(0) && distances.shape(0) == queries.shape(0) &&
                 rows.shape(1) == distances.shape(1) && rows.shape(1) <= codes.shape(0),
             "the result arrays have the wrong shape");
-    const TopKRequest request{codes_of(codes),           codes_of(queries),
-                              rows.shape(1),             filter_of(allowed, codes.shape(0)),
-                              ids_of(ids, codes.shape(0)), n_threads};
+    const TopKRequest request{codes_of(codes),
+                              codes_of(queries),
+                              rows.shape(1),
+                              filter_of(allowed, codes.shape(0)),
+                              ids_of(ids, codes.shape(0)),
+                              n_threads};
     const Kernel& level = kernel_named(kernel);
     interruptible([&](Interrupt& interrupt) {
         return top_k(level, request, rows.data(), distances.data(), interrupt);
@@ -103,8 +106,12 @@ nb::tuple bind_within(const Array<const std::uint8_t, 2>& codes, const Array<con
                       unsigned radius, const std::optional<Ids>& ids, const std::optional<Bytes>& allowed,
                       std::size_t n_threads, const std::string& kernel) {
     require(codes.shape(1) == queries.shape(1), "codes and queries have different widths");
-    const WithinRequest request{codes_of(codes), codes_of(queries), radius,
-                                filter_of(allowed, codes.shape(0)), ids_of(ids, codes.shape(0)), n_threads};
+    const WithinRequest request{codes_of(codes),
+                                codes_of(queries),
+                                radius,
+                                filter_of(allowed, codes.shape(0)),
+                                ids_of(ids, codes.shape(0)),
+                                n_threads};
     const Kernel& level = kernel_named(kernel);
     WithinResult result;
     interruptible([&](Interrupt& interrupt) { return within(level, request, result, interrupt); });
@@ -112,10 +119,12 @@ nb::tuple bind_within(const Array<const std::uint8_t, 2>& codes, const Array<con
                           hand_over(std::move(result.distances)));
 }
 
-void bind_distance_table(const Array<const std::uint8_t, 2>& codes, const Array<const std::uint8_t, 2>& queries,
-                         const Ids& run_starts, const Array<const std::uint64_t, 2>& run_labels,
-                         const Array<const std::uint64_t, 2>& query_labels, bool any_bit, std::size_t n_threads,
-                         const std::string& kernel, const Array<std::int64_t, 3>& table) {
+void bind_distance_table(const Array<const std::uint8_t, 2>& codes,
+                         const Array<const std::uint8_t, 2>& queries, const Ids& run_starts,
+                         const Array<const std::uint64_t, 2>& run_labels,
+                         const Array<const std::uint64_t, 2>& query_labels, bool any_bit,
+                         std::size_t n_threads, const std::string& kernel,
+                         const Array<std::int64_t, 3>& table) {
     require(codes.shape(1) == queries.shape(1), "codes and queries have different widths");
     const std::size_t n_runs = run_labels.shape(0);
     require(run_starts.shape(0) == n_runs + 1 && run_starts.data()[0] == 0 &&
@@ -125,14 +134,15 @@ void bind_distance_table(const Array<const std::uint8_t, 2>& codes, const Array<
         require(run_starts.data()[run] < run_starts.data()[run + 1], "a run is empty");
     require(query_labels.shape(0) == queries.shape(0) && query_labels.shape(1) == run_labels.shape(1),
             "labels have the wrong shape");
-    require(table.shape(0) == queries.shape(0) && table.shape(1) == 8 * codes.shape(1) + 1 && table.shape(2) == 2,
-            "the table has the wrong shape");
-    const TableRequest request{codes_of(codes),     codes_of(queries),   run_starts.data(), n_runs,
-                               run_labels.data(),   query_labels.data(), run_labels.shape(1), any_bit, n_threads};
+    require(
+        table.shape(0) == queries.shape(0) && table.shape(1) == 8 * codes.shape(1) + 1 && table.shape(2) == 2,
+        "the table has the wrong shape");
+    const TableRequest request{codes_of(codes),   codes_of(queries),   run_starts.data(),   n_runs,
+                               run_labels.data(), query_labels.data(), run_labels.shape(1), any_bit,
+                               n_threads};
     const Kernel& level = kernel_named(kernel);
-    interruptible([&](Interrupt& interrupt) {
-        return distance_table(level, request, table.data(), interrupt);
-    });
+    interruptible(
+        [&](Interrupt& interrupt) { return distance_table(level, request, table.data(), interrupt); });
 }
 
 void bind_joint_counts(const Array<const std::uint8_t, 2>& x, const Array<const std::uint8_t, 2>& y, const Ids& i,
@@ -152,8 +162,8 @@ void bind_joint_counts(const Array<const std::uint8_t, 2>& x, const Array<const 
 }
 
 template <class Real>
-void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& thresholds, std::size_t n_threads,
-               const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
+void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& thresholds,
+               std::size_t n_threads, const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
     const std::size_t rows = values.shape(0), n_bits = values.shape(1), width = (n_bits + 7) / 8;
     require(codes.shape(0) == rows && codes.shape(1) == width, "the codes have the wrong shape");
     require(thresholds.shape(0) == n_bits, "a threshold for every bit is needed");
@@ -179,7 +189,8 @@ std::uint64_t bind_read_all(const Bytes& data, bool prefetch, std::size_t n_thre
 
 std::vector<std::string> kernels() {
     std::vector<std::string> names;
-    for (const Kernel* const* level = available_kernels(); *level; ++level) names.emplace_back((*level)->name);
+    for (const Kernel* const* level = available_kernels(); *level; ++level)
+        names.emplace_back((*level)->name);
     return names;
 }
 
@@ -188,13 +199,14 @@ std::vector<std::string> kernels() {
 NB_MODULE(_kernels, m) {
     m.doc() = "Native kernels of diffhash; use diffhash.native.";
     m.def("kernels", &kernels, "Levels that this CPU can run, best first.");
-    m.def("top_k", &bind_top_k, nb::arg("codes"), nb::arg("queries"), nb::arg("ids").none(), nb::arg("allowed").none(),
-          nb::arg("n_threads"), nb::arg("kernel"), nb::arg("rows").noconvert(), nb::arg("distances").noconvert());
-    m.def("within", &bind_within, nb::arg("codes"), nb::arg("queries"), nb::arg("radius"), nb::arg("ids").none(),
-          nb::arg("allowed").none(), nb::arg("n_threads"), nb::arg("kernel"));
+    m.def("top_k", &bind_top_k, nb::arg("codes"), nb::arg("queries"), nb::arg("ids").none(),
+          nb::arg("allowed").none(), nb::arg("n_threads"), nb::arg("kernel"), nb::arg("rows").noconvert(),
+          nb::arg("distances").noconvert());
+    m.def("within", &bind_within, nb::arg("codes"), nb::arg("queries"), nb::arg("radius"),
+          nb::arg("ids").none(), nb::arg("allowed").none(), nb::arg("n_threads"), nb::arg("kernel"));
     m.def("distance_table", &bind_distance_table, nb::arg("codes"), nb::arg("queries"), nb::arg("run_starts"),
-          nb::arg("run_labels"), nb::arg("query_labels"), nb::arg("any_bit"), nb::arg("n_threads"), nb::arg("kernel"),
-          nb::arg("table").noconvert());
+          nb::arg("run_labels"), nb::arg("query_labels"), nb::arg("any_bit"), nb::arg("n_threads"),
+          nb::arg("kernel"), nb::arg("table").noconvert());
     m.def("joint_counts", &bind_joint_counts, nb::arg("x"), nb::arg("y"), nb::arg("i"), nb::arg("j"),
           nb::arg("weights").none(), nb::arg("n_threads"), nb::arg("result").noconvert());
     m.def("read_all", &bind_read_all, nb::arg("data"), nb::arg("prefetch"), nb::arg("n_threads"),

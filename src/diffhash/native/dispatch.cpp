@@ -17,7 +17,8 @@ bool has_avx512() { return true; }
 #elif defined(__GNUC__) && defined(__x86_64__)
 bool has_avx2() {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+           __builtin_cpu_supports("popcnt");
 }
 bool has_avx512() {
     return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
@@ -40,8 +41,8 @@ bool has_avx512() {
     int info[4];
     __cpuidex(info, 7, 0);
     const unsigned b = static_cast<unsigned>(info[1]), c = static_cast<unsigned>(info[2]);
-    return has_avx2() && saves_registers(0xE6) && (b >> 16 & 1) && (b >> 17 & 1) && (b >> 30 & 1) && (b >> 31 & 1) &&
-           (c >> 1 & 1) && (c >> 14 & 1);
+    return has_avx2() && saves_registers(0xE6) && (b >> 16 & 1) && (b >> 17 & 1) && (b >> 30 & 1) &&
+           (b >> 31 & 1) && (c >> 1 & 1) && (c >> 14 & 1);
 }
 #else
 bool has_avx2() { return false; }

@@ -84,7 +84,8 @@ void count_tile(const Kernel& kernel, const TableRequest& request, std::size_t b
 
 }  // namespace
 
-bool distance_table(const Kernel& kernel, const TableRequest& request, std::int64_t* table, Interrupt& interrupt) {
+bool distance_table(const Kernel& kernel, const TableRequest& request, std::int64_t* table,
+                    Interrupt& interrupt) {
     if (request.codes.n == 0 || request.queries.n == 0) return true;
     Plan plan = make_plan(request.codes, request.queries.n, request.n_threads, 128);
     // Always by query: a thread writes to the rows of its own queries only.

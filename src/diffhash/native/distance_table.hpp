@@ -10,17 +10,18 @@ namespace diffhash {
 struct TableRequest {
     Codes codes;
     Codes queries;
-    const std::int64_t* run_starts;    // n_runs + 1 of them
+    const std::int64_t* run_starts;  // n_runs + 1 of them
     std::size_t n_runs;
-    const std::uint64_t* run_labels;   // (n_runs, label_words)
-    const std::uint64_t* query_labels; // (queries.n, label_words)
+    const std::uint64_t* run_labels;    // (n_runs, label_words)
+    const std::uint64_t* query_labels;  // (queries.n, label_words)
     std::size_t label_words;
-    bool any_bit;                      // relevant: a bit in common; otherwise: all words equal
+    bool any_bit;  // relevant: a bit in common; otherwise: all words equal
     std::size_t n_threads;
 };
 
 // `table` is (queries.n, 8 * code_bytes + 1, 2), zeroed by the caller; [..., 1] counts relevant rows.
 // Returns false if it was interrupted.
-bool distance_table(const Kernel& kernel, const TableRequest& request, std::int64_t* table, Interrupt& interrupt);
+bool distance_table(const Kernel& kernel, const TableRequest& request, std::int64_t* table,
+                    Interrupt& interrupt);
 
 }  // namespace diffhash

@@ -23,7 +23,9 @@ inline Candidate make_candidate(unsigned distance, std::size_t row) {
     return std::uint64_t{distance} << 48 | static_cast<std::uint64_t>(row);
 }
 inline unsigned distance_of(Candidate c) { return static_cast<unsigned>(c >> 48); }
-inline std::size_t row_of(Candidate c) { return static_cast<std::size_t>(c & ((std::uint64_t{1} << 48) - 1)); }
+inline std::size_t row_of(Candidate c) {
+    return static_cast<std::size_t>(c & ((std::uint64_t{1} << 48) - 1));
+}
 
 class Nearest {
 public:
@@ -57,7 +59,9 @@ public:
     // What is left, unordered between threads: at least the best k of the rows that were offered.
     const std::vector<Candidate>& candidates() const { return taken_; }
 
-    void add(const std::vector<Candidate>& others) { taken_.insert(taken_.end(), others.begin(), others.end()); }
+    void add(const std::vector<Candidate>& others) {
+        taken_.insert(taken_.end(), others.begin(), others.end());
+    }
 
     // Writes the best k by (distance, id). `in_order`: rows were offered in increasing order.
     void finish(bool in_order, std::int64_t* rows, std::uint16_t* distances) {
@@ -136,8 +140,8 @@ private:
 
     std::size_t k_;
     std::size_t capacity_;
-    unsigned bound_;            // D, or n_bits + 1 while fewer than k were taken
-    std::size_t below_ = 0;     // taken at less than D
+    unsigned bound_;         // D, or n_bits + 1 while fewer than k were taken
+    std::size_t below_ = 0;  // taken at less than D
     const std::int64_t* ids_;
     std::int64_t last_id_ = std::numeric_limits<std::int64_t>::max();
     std::vector<std::uint32_t> counts_;

@@ -21,7 +21,8 @@ DIFFHASH_INLINE void segment(const std::uint8_t* plane, const std::uint8_t* quer
     for (int v = 0; v < 4; ++v) sum[v] = vdupq_n_u8(0);
     for (std::size_t b = 0; b < bytes; ++b, plane += kChunk) {
         const uint8x16_t byte = vdupq_n_u8(query[b]);
-        for (int v = 0; v < 4; ++v) sum[v] = vaddq_u8(sum[v], vcntq_u8(veorq_u8(vld1q_u8(plane + 16 * v), byte)));
+        for (int v = 0; v < 4; ++v)
+            sum[v] = vaddq_u8(sum[v], vcntq_u8(veorq_u8(vld1q_u8(plane + 16 * v), byte)));
     }
 }
 
@@ -41,24 +42,28 @@ DIFFHASH_INLINE void score8(const std::uint8_t* planes, std::size_t rows, std::s
     *minimum = vminvq_u8(least);
 }
 
-void distances8(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* table,
-                std::uint8_t* const* out, unsigned* minimum) {
+void distances8(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes,
+                const std::uint8_t* table, std::uint8_t* const* out, unsigned* minimum) {
     switch (code_bytes) {
-        case 8: return score8<8>(planes, rows, 8, table, out[0], minimum);
-        case 16: return score8<16>(planes, rows, 16, table, out[0], minimum);
-        default: return score8<0>(planes, rows, code_bytes, table, out[0], minimum);
+        case 8:
+            return score8<8>(planes, rows, 8, table, out[0], minimum);
+        case 16:
+            return score8<16>(planes, rows, 16, table, out[0], minimum);
+        default:
+            return score8<0>(planes, rows, code_bytes, table, out[0], minimum);
     }
 }
 
-void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* table,
-                 std::uint16_t* const* out, unsigned* minimum) {
+void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes,
+                 const std::uint8_t* table, std::uint16_t* const* out, unsigned* minimum) {
     uint16x8_t least = vdupq_n_u16(65535);
     for (std::size_t start = 0; start < rows; start += kChunk, planes += kChunk * code_bytes) {
         uint16x8_t total[8];
         for (int v = 0; v < 8; ++v) total[v] = vdupq_n_u16(0);
         for (std::size_t b = 0; b < code_bytes; b += kSegment) {
             uint8x16_t sum[4];
-            segment(planes + kChunk * b, table + b, code_bytes - b < kSegment ? code_bytes - b : kSegment, sum);
+            segment(planes + kChunk * b, table + b, code_bytes - b < kSegment ? code_bytes - b : kSegment,
+                    sum);
             for (int v = 0; v < 4; ++v) {
                 total[2 * v] = vaddw_u8(total[2 * v], vget_low_u8(sum[v]));
                 total[2 * v + 1] = vaddw_high_u8(total[2 * v + 1], sum[v]);
@@ -76,7 +81,8 @@ void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_
 
 std::size_t plane_bytes(std::size_t code_bytes) { return code_bytes; }
 
-void prepare_queries(const std::uint8_t* const* queries, std::size_t, std::size_t code_bytes, std::uint8_t* table) {
+void prepare_queries(const std::uint8_t* const* queries, std::size_t, std::size_t code_bytes,
+                     std::uint8_t* table) {
     std::memcpy(table, queries[0], code_bytes);
 }
 
@@ -131,7 +137,8 @@ const std::uint8_t* prepare_block(const std::uint8_t* codes, std::size_t rows, s
 // --- selecting and packing ------------------------------------------------------------------------
 
 // Skipping sixteen rows at a time is enough: a block is looked at only when something is in it.
-std::size_t select8(const std::uint8_t* distances, std::size_t rows, unsigned limit, std::uint32_t* positions) {
+std::size_t select8(const std::uint8_t* distances, std::size_t rows, unsigned limit,
+                    std::uint32_t* positions) {
     const uint8x16_t bound = vdupq_n_u8(static_cast<std::uint8_t>(limit < 255 ? limit : 255));
     std::size_t found = 0;
     for (std::size_t r = 0; r < rows; r += 16) {
@@ -144,7 +151,8 @@ std::size_t select8(const std::uint8_t* distances, std::size_t rows, unsigned li
     return found;
 }
 
-std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned limit, std::uint32_t* positions) {
+std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned limit,
+                     std::uint32_t* positions) {
     const uint16x8_t bound = vdupq_n_u16(static_cast<std::uint16_t>(limit < 65535 ? limit : 65535));
     std::size_t found = 0;
     for (std::size_t r = 0; r < rows; r += 8) {
@@ -157,14 +165,17 @@ std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned 
     return found;
 }
 
-void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds, std::uint8_t* codes) {
+void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds,
+            std::uint8_t* codes) {
     const std::uint32_t bits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
     const uint32x4_t low = vld1q_u32(bits), high = vld1q_u32(bits + 4);
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 8 <= n_bits; b += 8) {
-            const uint32x4_t first = vandq_u32(vcgeq_f32(vld1q_f32(values + b), vld1q_f32(thresholds + b)), low);
-            const uint32x4_t second = vandq_u32(vcgeq_f32(vld1q_f32(values + b + 4), vld1q_f32(thresholds + b + 4)), high);
+            const uint32x4_t first =
+                vandq_u32(vcgeq_f32(vld1q_f32(values + b), vld1q_f32(thresholds + b)), low);
+            const uint32x4_t second =
+                vandq_u32(vcgeq_f32(vld1q_f32(values + b + 4), vld1q_f32(thresholds + b + 4)), high);
             *codes++ = static_cast<std::uint8_t>(vaddvq_u32(vorrq_u32(first, second)));
         }
         if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
@@ -172,8 +183,8 @@ void pack32(const float* values, std::size_t rows, std::size_t n_bits, const flo
 }
 
 const Kernel kernel = {
-    "neon",  1,        plane_bytes, plane_bytes,        prepare_queries, prepare_block, distances8, distances16,
-    nullptr, nullptr,  select8,     select16,           pack32,          pack_plain<double>,
+    "neon",      1,       plane_bytes, plane_bytes, prepare_queries, prepare_block, distances8,
+    distances16, nullptr, nullptr,     select8,     select16,        pack32,        pack_plain<double>,
 };
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace {
 using Vector = __m256i;
 
 DIFFHASH_INLINE Vector join(std::uint64_t r0, std::uint64_t r1, std::uint64_t r16, std::uint64_t r17) {
-    return _mm256_set_epi64x(static_cast<long long>(r17), static_cast<long long>(r16), static_cast<long long>(r1),
-                             static_cast<long long>(r0));
+    return _mm256_set_epi64x(static_cast<long long>(r17), static_cast<long long>(r16),
+                             static_cast<long long>(r1), static_cast<long long>(r0));
 }
 
 DIFFHASH_INLINE Vector load_halves(const std::uint8_t* low, const std::uint8_t* high) {
@@ -38,7 +38,7 @@ DIFFHASH_INLINE void store_columns(Vector* rows, std::size_t columns, std::uint8
     Vector four[8], eight[8], column[8];
     for (int i = 0; i < 8; ++i) rows[i] = _mm256_shuffle_epi8(rows[i], interleave);
     for (int i = 0; i < 4; ++i) {
-        four[i] = _mm256_unpacklo_epi16(rows[2 * i], rows[2 * i + 1]);      // columns 0 to 3 of rows 4i to 4i+3
+        four[i] = _mm256_unpacklo_epi16(rows[2 * i], rows[2 * i + 1]);  // columns 0 to 3 of rows 4i to 4i+3
         four[4 + i] = _mm256_unpackhi_epi16(rows[2 * i], rows[2 * i + 1]);  // columns 4 to 7
     }
     for (int half = 0; half < 2; ++half) {
@@ -81,8 +81,8 @@ inline void prepare_rows(const std::uint8_t* codes, std::size_t code_bytes, std:
     store_columns(rows, code_bytes - byte, plane + 128 * byte);
 }
 
-inline const std::uint8_t* prepare_nibble_planes(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
-                                  std::uint8_t* scratch) {
+inline const std::uint8_t* prepare_nibble_planes(const std::uint8_t* codes, std::size_t rows,
+                                                 std::size_t code_bytes, std::uint8_t* scratch) {
     std::size_t row = 0;
     for (; row + 32 <= rows; row += 32)
         prepare_rows(codes + row * code_bytes, code_bytes,

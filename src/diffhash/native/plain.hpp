@@ -75,7 +75,8 @@ DIFFHASH_INLINE unsigned direct_rows(const std::uint8_t* codes, std::size_t rows
             const std::uint8_t* code = codes + r * n_words * 8;
             unsigned d = 0;
             for (std::size_t w = 0; w < n_words; ++w)
-                d += popcount(load_word(code + 8 * w) ^ (WORDS ? fixed[WORDS ? w : 0] : load_word(query + 8 * w)));
+                d += popcount(load_word(code + 8 * w) ^
+                              (WORDS ? fixed[WORDS ? w : 0] : load_word(query + 8 * w)));
             out[r] = static_cast<Distance>(d);
             if (d < minimum) minimum = d;
         };
@@ -89,13 +90,19 @@ DIFFHASH_INLINE unsigned direct_rows(const std::uint8_t* codes, std::size_t rows
 }
 
 template <class Distance>
-unsigned direct(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* query,
-                Distance* out) {
+unsigned direct(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
+                const std::uint8_t* query, Distance* out) {
     switch (code_bytes) {
-        case 8: return direct_rows<1>(codes, rows, 1, query, out);
-        case 16: return direct_rows<2>(codes, rows, 2, query, out);
-        case 32: return direct_rows<4>(codes, rows, 4, query, out);
-        default: return direct_rows<0>(codes, rows, code_bytes / 8, query, out);
+        case 8:
+            return direct_rows<1>(codes, rows, 1, query, out);
+        case 16:
+            return direct_rows<2>(codes, rows, 2, query, out);
+        case 24:
+            return direct_rows<3>(codes, rows, 3, query, out);
+        case 32:
+            return direct_rows<4>(codes, rows, 4, query, out);
+        default:
+            return direct_rows<0>(codes, rows, code_bytes / 8, query, out);
     }
 }
 
@@ -113,8 +120,8 @@ inline void prepare_query_words(const std::uint8_t* const* queries, std::size_t,
 }
 
 // Layout: chunk of 64 rows, then word, then row.
-inline const std::uint8_t* prepare_word_planes(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
-                                               std::uint8_t* scratch) {
+inline const std::uint8_t* prepare_word_planes(const std::uint8_t* codes, std::size_t rows,
+                                               std::size_t code_bytes, std::uint8_t* scratch) {
     const std::size_t words = (code_bytes + 7) / 8;
     if (code_bytes == 8 && rows % 64 == 0) return codes;
     std::uint8_t* plane = scratch;
@@ -134,7 +141,8 @@ inline const std::uint8_t* prepare_word_planes(const std::uint8_t* codes, std::s
 // --- the rest -----------------------------------------------------------------------------------
 
 template <class Distance>
-std::size_t select_plain(const Distance* distances, std::size_t rows, unsigned limit, std::uint32_t* positions) {
+std::size_t select_plain(const Distance* distances, std::size_t rows, unsigned limit,
+                         std::uint32_t* positions) {
     std::size_t found = 0;
     for (std::size_t r = 0; r < rows; ++r) {
         positions[found] = static_cast<std::uint32_t>(r);

@@ -14,7 +14,8 @@ void score(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_wor
         std::uint64_t sum[kChunk] = {};
         for (std::size_t w = 0; w < words; ++w) {
             const std::uint64_t query = load_word(table + 8 * w);
-            for (std::size_t r = 0; r < kChunk; ++r) sum[r] += popcount(load_word(planes + 8 * (w * kChunk + r)) ^ query);
+            for (std::size_t r = 0; r < kChunk; ++r)
+                sum[r] += popcount(load_word(planes + 8 * (w * kChunk + r)) ^ query);
         }
         for (std::size_t r = 0; r < kChunk; ++r) {
             const unsigned d = static_cast<unsigned>(sum[r]);
@@ -26,12 +27,15 @@ void score(const std::uint8_t* planes, std::size_t rows, std::size_t runtime_wor
 }
 
 template <class Distance>
-void distances(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes, const std::uint8_t* table,
-               Distance* const* out, unsigned* minimum) {
+void distances(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes,
+               const std::uint8_t* table, Distance* const* out, unsigned* minimum) {
     switch ((code_bytes + 7) / 8) {
-        case 1: return score<1>(planes, rows, 1, table, out[0], minimum);
-        case 2: return score<2>(planes, rows, 2, table, out[0], minimum);
-        default: return score<0>(planes, rows, (code_bytes + 7) / 8, table, out[0], minimum);
+        case 1:
+            return score<1>(planes, rows, 1, table, out[0], minimum);
+        case 2:
+            return score<2>(planes, rows, 2, table, out[0], minimum);
+        default:
+            return score<0>(planes, rows, (code_bytes + 7) / 8, table, out[0], minimum);
     }
 }
 

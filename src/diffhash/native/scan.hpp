@@ -95,7 +95,8 @@ private:
             }
             if (filter_.allows(next_)) {
                 rows_[count] = next_;
-                std::memcpy(gathered_.data() + count * codes_.code_bytes, codes_.row(next_), codes_.code_bytes);
+                std::memcpy(gathered_.data() + count * codes_.code_bytes, codes_.row(next_),
+                            codes_.code_bytes);
                 ++count;
             }
             ++next_;
@@ -116,8 +117,8 @@ private:
 template <class Distance>
 class Scanner {
 public:
-    Scanner(const Kernel& kernel, const Codes& codes, const Filter& filter, const Codes& queries, std::size_t begin,
-            std::size_t end)
+    Scanner(const Kernel& kernel, const Codes& codes, const Filter& filter, const Codes& queries,
+            std::size_t begin, std::size_t end)
         : kernel_(kernel),
           codes_(codes),
           n_queries_(end - begin),
@@ -147,7 +148,8 @@ public:
         while (reader_.read(block)) {
             if (interrupt.stopped()) return;
             if (lone_) {
-                visit(0, block, out_[0], direct()(block.codes, block.count, codes_.code_bytes, lone_, out_[0]));
+                visit(0, block, out_[0],
+                      direct()(block.codes, block.count, codes_.code_bytes, lone_, out_[0]));
             } else {
                 score(block, visit);
             }
@@ -155,17 +157,22 @@ public:
         }
     }
 
-    std::size_t select(const Distance* distances, std::size_t rows, unsigned limit, std::uint32_t* positions) const {
-        if constexpr (sizeof(Distance) == 1) return kernel_.select8(distances, rows, limit, positions);
-        else return kernel_.select16(distances, rows, limit, positions);
+    std::size_t select(const Distance* distances, std::size_t rows, unsigned limit,
+                       std::uint32_t* positions) const {
+        if constexpr (sizeof(Distance) == 1)
+            return kernel_.select8(distances, rows, limit, positions);
+        else
+            return kernel_.select16(distances, rows, limit, positions);
     }
 
     std::size_t rows_per_block() const { return block_rows_; }
 
 private:
     auto direct() const {
-        if constexpr (sizeof(Distance) == 1) return kernel_.direct8;
-        else return kernel_.direct16;
+        if constexpr (sizeof(Distance) == 1)
+            return kernel_.direct8;
+        else
+            return kernel_.direct16;
     }
 
     template <class Visit>
@@ -174,7 +181,8 @@ private:
             kernel_.prepare_block(block.codes, block.count, codes_.code_bytes, planes_.data());
         // The next block comes in while this one is scored.
         const std::uint8_t* next = block.codes + block.count * codes_.code_bytes;
-        for (std::size_t line = 0; line < block_rows_ * codes_.code_bytes; line += 64) DIFFHASH_PREFETCH(next + line);
+        for (std::size_t line = 0; line < block_rows_ * codes_.code_bytes; line += 64)
+            DIFFHASH_PREFETCH(next + line);
         const std::uint8_t* table = tables_.data();
         for (std::size_t q = 0; q < n_queries_; q += kernel_.group, table += table_bytes_) {
             unsigned minimum[kMaxGroup];
@@ -208,7 +216,8 @@ struct Plan {
     std::size_t tile;  // queries scored together
 };
 
-inline Plan make_plan(const Codes& codes, std::size_t n_queries, std::size_t n_threads, std::size_t tile_limit) {
+inline Plan make_plan(const Codes& codes, std::size_t n_queries, std::size_t n_threads,
+                      std::size_t tile_limit) {
     // Below some 100 microseconds of work a further thread costs more than it brings.
     constexpr double kWorthAThread = 1 << 20;
     const double work = static_cast<double>(codes.n) * static_cast<double>(codes.code_bytes) *

@@ -15,7 +15,8 @@ public:
         const auto n_bits = static_cast<unsigned>(8 * request.codes.code_bytes);
         const std::size_t capacity = Nearest::capacity_for(request.k, request.codes.n);
         nearest_.reserve(end - begin);
-        for (std::size_t q = begin; q < end; ++q) nearest_.emplace_back(request.k, capacity, n_bits, request.ids);
+        for (std::size_t q = begin; q < end; ++q)
+            nearest_.emplace_back(request.k, capacity, n_bits, request.ids);
         limits_.assign(end - begin, static_cast<int>(n_bits) + 1);
     }
 
@@ -99,9 +100,11 @@ bool top_k(const Kernel& kernel, const TopKRequest& request, std::int64_t* rows,
     // What a thread keeps for its tile stays within 32 MB as long as one query allows it.
     const std::size_t per_query = sizeof(Candidate) * Nearest::capacity_for(request.k, request.codes.n) +
                                   sizeof(std::uint32_t) * 8 * request.codes.code_bytes;
-    const Plan plan = make_plan(request.codes, request.queries.n, request.n_threads, (std::size_t{32} << 20) / per_query);
-    const auto run = plan.by_query ? (request.codes.narrow() ? by_query<std::uint8_t> : by_query<std::uint16_t>)
-                                   : (request.codes.narrow() ? by_row<std::uint8_t> : by_row<std::uint16_t>);
+    const Plan plan =
+        make_plan(request.codes, request.queries.n, request.n_threads, (std::size_t{32} << 20) / per_query);
+    const auto run = plan.by_query
+                         ? (request.codes.narrow() ? by_query<std::uint8_t> : by_query<std::uint16_t>)
+                         : (request.codes.narrow() ? by_row<std::uint8_t> : by_row<std::uint16_t>);
     run(kernel, request, plan, rows, distances, interrupt);
     return !interrupt.stopped();
 }

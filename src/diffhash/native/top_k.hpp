@@ -8,9 +8,9 @@ namespace diffhash {
 struct TopKRequest {
     Codes codes;
     Codes queries;
-    std::size_t k;              // at most the number of allowed rows
+    std::size_t k;  // at most the number of allowed rows
     Filter filter;
-    const std::int64_t* ids;    // ties go to the smaller id; null: to the smaller row
+    const std::int64_t* ids;  // ties go to the smaller id; null: to the smaller row
     std::size_t n_threads;
 };
 

@@ -9,7 +9,8 @@ using Found = std::vector<std::vector<Candidate>>;  // by query
 
 template <class Distance>
 void scan_tile(const Kernel& kernel, const WithinRequest& request, std::size_t begin, std::size_t end,
-               std::atomic<std::size_t>& next, std::size_t share, Found& found, Interrupt& interrupt, bool caller) {
+               std::atomic<std::size_t>& next, std::size_t share, Found& found, Interrupt& interrupt,
+               bool caller) {
     Scanner<Distance> scanner(kernel, request.codes, request.filter, request.queries, begin, end);
     std::vector<std::uint32_t> positions(scanner.rows_per_block());
     const auto visit = [&](std::size_t q, const Block& block, const Distance* distances, unsigned minimum) {
@@ -45,7 +46,8 @@ void collect(const Kernel& kernel, const WithinRequest& request, const Plan& pla
         const std::size_t end = std::min(begin + plan.tile, request.queries.n);
         std::atomic<std::size_t> next{0};
         run_threads(plan.n_threads, interrupt, [&](std::size_t worker) {
-            scan_tile<Distance>(kernel, request, begin, end, next, share, found[worker], interrupt, worker == 0);
+            scan_tile<Distance>(kernel, request, begin, end, next, share, found[worker], interrupt,
+                                worker == 0);
         });
     }
 }
