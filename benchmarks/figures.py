@@ -16,6 +16,7 @@ import diffhash as dh
 SETTINGS = ((25, 25), (50, 50), (100, 64))
 METHODS = {
     "DiffHash": lambda m: dh.DiffHash(n_bits=m),
+    "DiffHash, standardize=False (the paper's)": lambda m: dh.DiffHash(n_bits=m, standardize=False),
     "KernelDiffHash": lambda m: dh.KernelDiffHash(n_bits=m),
     'KernelDiffHash, bandwidth="median"': lambda m: dh.KernelDiffHash(n_bits=m, bandwidth="median"),
     "BoostedHash, 1 direction": lambda m: dh.BoostedHash(n_bits=m),

@@ -52,8 +52,14 @@ def problems(draw: st.DrawFn, *, one_view: bool | None = None) -> Problem:
         else:
             la, lb = rng.random((n_x, 3)) < 0.4, rng.random((n_y, 3)) < 0.4
             similar = {(i, j) for i, j in every if (la[i] & (la if single else lb)[j]).any()}
-        pairs = dh.Pairs.from_labels(la) if single else dh.Pairs.from_labels(la, lb)
-        return Problem(x, y, pairs, similar, every - similar, single)
+        # Positives may be sampled; negatives by label are then still all pairs without a label in common.
+        n_positive = draw(st.integers(1, len(similar))) if similar and draw(st.booleans()) else None
+        second = None if single else lb
+        pairs = dh.Pairs.from_labels(la, second, n_positive=n_positive, random_state=0)
+        positive = (
+            similar if n_positive is None else set(zip(*map(np.ndarray.tolist, pairs.positive), strict=True))
+        )
+        return Problem(x, y, pairs, positive, every - similar, single)
     order = rng.permutation(sorted(every))
     n_positive = draw(st.integers(1, max(1, len(order) // 2)))
     positive = {tuple(map(int, pair)) for pair in order[:n_positive]}

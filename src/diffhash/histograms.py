@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .errors import InputError
 from .native import joint_counts
 from .pair_sets import PairScheme
 from .types import FloatArray, IntArray, PairIndex
@@ -109,6 +110,11 @@ class JointHistogram:
 
     def merge(self, other: JointHistogram) -> Self:
         """Add the counts of another part, which must have been binned by the same edges."""
+        if self.positive.shape != other.positive.shape or self.rows_x.shape != other.rows_x.shape:
+            raise InputError(
+                f"JointHistogram.merge: the parts must have the same bits, intervals and groups, got counts of "
+                f"shapes {self.rows_x.shape} and {other.rows_x.shape}."
+            )
         for name in ("positive", "negative", "rows_x", "rows_y", "own"):
             getattr(self, name).__iadd__(getattr(other, name))
         return self

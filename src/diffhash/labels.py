@@ -84,6 +84,12 @@ def group_labels(labels_x: Any, labels_y: Any, *, caller: str) -> LabelGroups:
         )
     if x.ndim == 1 and (x.dtype.kind in "US") != (y.dtype.kind in "US"):
         raise PairsError(f"{caller}: labels of {x.dtype} and of {y.dtype} cannot be compared.")
+    if x.dtype.kind in "iu" and y.dtype.kind in "iu":
+        # NumPy would compare int64 with uint64 as floats, in which large ids coincide.
+        for side in (x, y):
+            if side.dtype == np.uint64 and side.max() > np.iinfo(np.int64).max:
+                raise PairsError(f"{caller}: labels must be below 2**63, got {side.max()}.")
+        x, y = x.astype(np.int64), y.astype(np.int64)
     stacked = x if labels_y is None else np.concatenate([x, y])
     if x.ndim == 1:
         values, group = np.unique(stacked, return_inverse=True)
@@ -131,7 +137,12 @@ def sample_pairs(
     barren = 0
     while len(keys) < n_pairs:
         n_tries = 2 * (n_pairs - len(keys)) + 1024
-        i, j = (_propose_similar if similar else _propose_dissimilar)(member_x, member_y, n_tries, rng)
+        if similar:
+            i, j = _propose_similar(member_x, member_y, n_tries, rng)
+        elif groups.sets is None:
+            i, j = _draw_other_group(groups, n_tries, rng)
+        else:
+            i, j = _propose_dissimilar(member_x, member_y, n_tries, rng)
         if one_view:
             i, j = np.minimum(i, j), np.maximum(i, j)
             i, j = i[i != j], j[i != j]
@@ -175,6 +186,22 @@ def _propose_similar(x: Any, y: Any, n: int, rng: np.random.Generator) -> PairIn
     common = np.asarray(x[i].multiply(y[j]).sum(axis=1)).reshape(-1)
     keep = rng.random(n) * common < 1
     return i[keep], j[keep]
+
+
+def _draw_other_group(groups: LabelGroups, n: int, rng: np.random.Generator) -> PairIndex:
+    """Pairs of different groups, each with equal chance, however rare they are."""
+    n_y = len(groups.y)
+    order = np.argsort(groups.y, kind="stable")
+    sizes = np.bincount(groups.y, minlength=groups.n_groups)
+    starts = np.cumsum(sizes) - sizes
+    mass = np.cumsum((n_y - sizes)[groups.x].astype(np.float64))
+    if mass[-1] == 0:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    i = np.searchsorted(mass, rng.random(n) * mass[-1], side="right")
+    own = groups.x[i]
+    # A place among the rows of y with those of i's own group cut out.
+    place = rng.integers(0, n_y - sizes[own])
+    return i, order[np.where(place < starts[own], place, place + sizes[own])]
 
 
 def _propose_dissimilar(x: Any, y: Any, n: int, rng: np.random.Generator) -> PairIndex:

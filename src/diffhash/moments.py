@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from .errors import InputError
 from .pair_sets import PairScheme
 from .types import FloatArray, IntArray, PairIndex
 
@@ -89,6 +90,10 @@ class PairMoments:
         groups_x, groups_y : int arrays of shape (n,), (n',), optional
             Groups of the rows, when labels imply pairs.
         """
+        if (y is None) != self.scheme.one_view or (groups_x is None) != (self.scheme.groups is None):
+            raise InputError(
+                "PairMoments.update: give y unless there is one view, and groups where labels imply pairs."
+            )
         self.update_rows("x", x, groups_x)
         if y is None:
             y = x
@@ -104,28 +109,25 @@ class PairMoments:
         """Add rows of one view (``side`` "x" or "y"); with one view "x" stands for both."""
         rows, left = _about(rows, self.shift_x if side == "x" else self.shift_y)
         groups = np.zeros(rows.shape[0], dtype=np.int64) if groups is None else groups
-        n_groups = self.scheme.n_groups
-        counts = np.bincount(groups, minlength=n_groups).astype(np.float64)
-        if n_groups == 1:
-            sums = np.asarray(rows.sum(axis=0, dtype=np.float64)).reshape(1, -1)
-        else:
-            members = scipy.sparse.csr_array(
-                (np.ones(len(groups)), (groups, np.arange(len(groups)))), shape=(n_groups, len(groups))
-            )
-            sums = dense(members @ rows)
-        table = _shifted_rows(np.column_stack([sums, counts]), left)
+        # Only groups that occur among these rows: there may be as many groups as objects.
+        present, local = np.unique(groups, return_inverse=True)
+        counts = np.bincount(local, minlength=len(present)).astype(np.float64)
+        members = scipy.sparse.csr_array(
+            (np.ones(len(local)), (local, np.arange(len(local)))), shape=(len(present), len(local))
+        )
+        table = _shifted_rows(np.column_stack([dense(members @ rows), counts]), left)
         if self.scheme.one_view:
             similar = self.scheme.groups.self_related()[groups] if self.scheme.groups is not None else None
             for slot, chosen in enumerate((rows if similar is None else rows[similar], rows)):
                 self.own[slot] += shifted(
                     augmented_product(chosen, chosen, np.ones(chosen.shape[0])), left, left
                 )
-            self.rows_x += table
-            self.rows_y += table
+            self.rows_x[present] += table
+            self.rows_y[present] += table
         elif side == "x":
-            self.rows_x += table
+            self.rows_x[present] += table
         else:
-            self.rows_y += table
+            self.rows_y[present] += table
 
     def update_pairs(self, kind: str, x: Any, partners: Any, degrees: FloatArray) -> None:
         """Add listed pairs, gathered by row of ``x``.
@@ -146,6 +148,12 @@ class PairMoments:
 
     def merge(self, other: PairMoments) -> Self:
         """Add the sums of another part, which may have been taken about another shift."""
+        same_shapes = self.rows_x.shape == other.rows_x.shape and self.rows_y.shape == other.rows_y.shape
+        if not same_shapes or self.scheme.one_view != other.scheme.one_view:
+            raise InputError(
+                f"PairMoments.merge: the parts must have the same views and groups, got sums of shapes "
+                f"{self.rows_x.shape}, {self.rows_y.shape} and {other.rows_x.shape}, {other.rows_y.shape}."
+            )
         dx, dy = self.shift_x - other.shift_x, self.shift_y - other.shift_y
         self.positive += shifted(other.positive, dx, dy)
         self.negative += shifted(other.negative, dx, dy)
@@ -207,6 +215,8 @@ def incidence(index: PairIndex, n_x: int, n_y: int, dtype: Any) -> Any:
 
 def augmented_product(x: Any, y: Any, degrees: FloatArray) -> Moments:
     """``[x, 1]^T [y, degrees]``: the matrix product in the type of the features, sums in float64."""
+    # Sparse rows are not centred before they are summed: their sums need all the digits.
+    x, y = (side.astype(np.float64) if scipy.sparse.issparse(side) else side for side in (x, y))
     table = np.empty((x.shape[1] + 1, y.shape[1] + 1))
     table[:-1, :-1] = dense(x.T @ y)
     table[:-1, -1] = x.T @ degrees.astype(x.dtype)

@@ -72,7 +72,7 @@ class ResolvedPairs:
     """Checked pairs of rows of two views with ``n_x`` and ``n_y`` rows.
 
     ``positive`` and ``negative`` are row numbers without repetition (``i < j`` in one view), or
-    None where they are implied; ``groups`` is None unless labels imply one of them.
+    None where they are implied; ``groups`` is None unless the pairs were made from labels.
     """
 
     n_x: int

@@ -14,7 +14,7 @@ from .errors import PairsError
 from .labels import LabelGroups, group_labels, sample_pairs
 from .pair_sets import ResolvedPairs, as_set
 from .types import PairIndex
-from .validation import check_count
+from .validation import check_count, check_seed
 
 __all__ = ["Pairs"]
 
@@ -104,7 +104,7 @@ class Pairs:
         caller = "Pairs.from_labels"
         groups = group_labels(labels_x, labels_y, caller=caller)
         pairs = cls._implied(groups=groups)
-        rng = np.random.default_rng(random_state)
+        rng = np.random.default_rng(check_seed(random_state, caller=caller))
         if n_positive is None or n_negative is None:
             groups.check_closed_form(caller)
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .evaluation.metrics import average_precision
-from .evaluation.table import pair_distance_table
-from .native import distance_table
+from .evaluation.table import distance_table, pair_distance_table
 from .pair_sets import ResolvedPairs
 from .types import CodeArray, IntArray
 
@@ -67,16 +66,26 @@ def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs) -> float:
         )
         nearer = np.cumsum(near) - near / 2
         return float(nearer @ far / (near.sum() * far.sum()))
-    scores = []
-    for queries, items, flip in ((x, y, False), (y, x, True)):
-        if pairs.groups is not None:
-            groups = pairs.groups
-            sides = (groups.y, groups.x) if flip else (groups.x, groups.y)
-            labels = [side if groups.sets is None else groups.sets[side] for side in sides]
-            table = distance_table(queries, items, *labels)
-        else:
-            assert pairs.positive is not None, "without labels the positives are always listed"
-            table = pair_distance_table(queries, items, pairs.positive[::-1] if flip else pairs.positive)
-        values = average_precision(table)
-        scores.append(float(np.nanmean(values)) if not np.isnan(values).all() else 0.0)
-    return float(np.mean(scores))
+    tables = [_table(x, y, pairs)]
+    if not pairs.one_view:
+        tables.append(_table(y, x, pairs, flip=True))
+    values = [average_precision(table) for table in tables]
+    return float(np.mean([0.0 if np.isnan(v).all() else np.nanmean(v) for v in values]))
+
+
+def _table(queries: CodeArray, items: CodeArray, pairs: ResolvedPairs, *, flip: bool = False) -> IntArray:
+    """Counts by distance; within one view a query does not find itself."""
+    own = np.arange(len(queries)) if pairs.one_view else None
+    if pairs.groups is not None:
+        groups = pairs.groups
+        sides = (groups.y, groups.x) if flip else (groups.x, groups.y)
+        labels = [side if groups.sets is None else groups.sets[side] for side in sides]
+        return distance_table(queries, items, labels[0], labels[1], own=own)
+    assert pairs.positive is not None, "without labels the positives are always listed"
+    i, j = pairs.positive[::-1] if flip else pairs.positive
+    if own is not None:
+        i, j = np.concatenate([i, j]), np.concatenate([j, i])
+    table = pair_distance_table(queries, items, (i, j))
+    if own is not None:
+        table[:, 0, 0] -= 1
+    return table

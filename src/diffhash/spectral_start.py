@@ -78,9 +78,11 @@ def spectral_start(
     rng : Generator
     """
     A, B, strengths = paired_directions(x, y, pairs, rng)
-    weights = [A * (strengths / strengths[0])]
+    # Without any strength (similar objects are opposites) all directions are as good.
+    strengths = strengths / strengths[0] if strengths[0] > 0 else np.ones_like(strengths)
+    weights = [A * strengths]
     if y is not None:
-        weights.append(B * (strengths / strengths[0]))
+        weights.append(B * strengths)
     values = [side @ w for side, w in zip((x, y), weights, strict=False)]
     # Rotations quantise best when values are about as large as signs.
     weights = [w / v.std() for w, v in zip(weights, values, strict=True)]

@@ -167,8 +167,23 @@ def search_grid(
         cells, lowest = _best_cells(cost(*bins), share_x, share_y, min_share, one_view=y is None)
         if level == "coarse":
             edges = [_finer(side, cell) for side, cell in zip(edges, cells, strict=True)]
-    a, b = (-_separate(*side) for side in zip(both, bins, cells, strict=True))
+    a, b = (
+        _evened(values, -_separate(values, binned, cell), min_share)
+        for values, binned, cell in zip(both, bins, cells, strict=True)
+    )
     return a, b, lowest
+
+
+def _evened(values: FloatArray, thresholds: FloatArray, min_share: float) -> FloatArray:
+    """The same thresholds, the median in place of those that the grid could not make even enough.
+
+    A single far outlier stretches the grid until all other objects share one interval.
+    """
+    share = (values + thresholds >= 0).mean(axis=0)
+    uneven = np.minimum(share, 1 - share) < min_share
+    if not uneven.any():
+        return thresholds
+    return np.where(uneven, -np.median(values, axis=0), thresholds)
 
 
 def _evenness(bins: IntArray, n_bins: int) -> FloatArray:
@@ -226,4 +241,6 @@ def _separate(values: FloatArray, bins: IntArray, cell: IntArray) -> FloatArray:
     high = np.where(above, values.T, np.inf).min(axis=1)
     # With all values on one side the bit is constant, and either end does.
     low, high = np.where(np.isinf(low), high, low), np.where(np.isinf(high), low, high)
-    return np.asarray(low + (high - low) / 2, dtype=np.float64)
+    middle = low + (high - low) / 2
+    # Between two neighbouring numbers there is no middle: the upper one has the bit.
+    return np.asarray(np.where(middle > low, middle, high), dtype=np.float64)

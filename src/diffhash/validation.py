@@ -19,6 +19,7 @@ __all__ = [
     "check_features",
     "check_flag",
     "check_number",
+    "check_seed",
     "check_view",
     "known_modality",
 ]
@@ -33,6 +34,8 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
     otherwise; the caller's array is never changed.
     """
     who = f"{caller}: modality {modality!r}"
+    if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
+        raise InputError(f"{who} has masked values. Fill or remove them first.")
     if scipy.sparse.issparse(X):
         X = X.tocsr()
     else:
@@ -81,7 +84,7 @@ def _check_finite(X: Any, who: str) -> None:
 
 def check_features(X: Any, n_features: int, *, caller: str, modality: str) -> Any:
     """Like :func:`check_view`, for an array that must fit a model; zero rows are allowed here."""
-    shape = np.shape(X)
+    shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0 and shape[1] == n_features:
         return np.zeros((0, n_features), dtype=np.float32)
     X = check_view(X, caller=caller, modality=modality)
@@ -120,6 +123,11 @@ def check_number(
         bracket = "(" if open_low else "["
         raise ParameterError(f"{caller}: {name} must be a number in {bracket}{low}, {high}], got {value!r}.")
     return float(value)
+
+
+def check_seed(value: Any, *, caller: str) -> int | None:
+    """A seed for random numbers: None or a whole number >= 0."""
+    return None if value is None else check_count(value, "random_state", caller=caller, minimum=0)
 
 
 def check_flag(value: Any, name: str, *, caller: str) -> bool:

@@ -101,13 +101,15 @@ def equal_error_rate(false_positive: FloatArray, true_positive: FloatArray) -> f
     Notes
     -----
     Between two points of the curve the rates are interpolated linearly, as a Hamming distance
-    takes only ``n_bits + 1`` values.
+    takes only ``n_bits + 1`` values. NaN where nothing is relevant, or everything.
 
     Examples
     --------
     >>> equal_error_rate(np.array([0.0, 0.1, 1.0]), np.array([0.0, 0.9, 1.0]))
     0.1
     """
+    if true_positive[-1] == 0 or false_positive[-1] == 0:
+        return float("nan")
     above, share = equal_error_place(false_positive, true_positive)
     low, high = false_positive[max(above - 1, 0)], false_positive[above]
     return float(low + share * (high - low))

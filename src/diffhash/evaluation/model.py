@@ -7,7 +7,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..errors import ParameterError
 from ..types import CodeArray, Views
+from ..validation import known_modality
 from .result import Evaluation, evaluate
 
 __all__ = ["evaluate_model"]
@@ -55,12 +57,17 @@ def evaluate_model(
     >>> sorted(dh.evaluation.evaluate_model(hasher, data.test.views, data.test.labels))
     [('x', 'x'), ('x', 'y'), ('y', 'x'), ('y', 'y')]
     """
-    modalities = [m for m in hasher.modalities_ if m in views]
-    queries = {m: hasher.encode(views[m], modality=m) for m in modalities}
+    caller = "evaluate_model"
+    if (database is None) != (database_labels is None):
+        raise ParameterError(f"{caller}: give the database and its labels, or neither.")
+    for names in (views, {} if database is None else database):
+        for name in names:
+            known_modality(name, hasher.modalities_, caller=caller)
+    queries = {m: hasher.encode(X, modality=m) for m, X in views.items()}
     if database is None or database_labels is None:
         items, item_labels = queries, labels
     else:
-        items = {m: hasher.encode(database[m], modality=m) for m in hasher.modalities_ if m in database}
+        items = {m: hasher.encode(X, modality=m) for m, X in database.items()}
         item_labels = database_labels
     return {
         (q, d): evaluate(

@@ -8,7 +8,7 @@ before this one; a hasher wires them.
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -59,7 +59,7 @@ class Learned:
     extra: dict[str, FloatArray]
 
 
-class BaseHasher(BaseEstimator):
+class BaseHasher(BaseEstimator, ABC):
     """Base of all hashers; see a subclass for the parameters.
 
     Attributes

@@ -10,7 +10,7 @@ import numpy as np
 from ..boosting import boost
 from ..errors import ParameterError, RankWarning
 from ..maps import MappedView
-from ..validation import check_count, check_number
+from ..validation import check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
 from .features import linear_maps
 
@@ -41,8 +41,7 @@ class BoostedHash(BaseHasher):
     n_bins : int
         Intervals of the threshold grid, 4 to 256.
     center, standardize, whiten, shrinkage
-        See :class:`DiffHash`; standardised by default, since a bit follows one direction and would
-        otherwise follow the features with the largest numbers.
+        See :class:`DiffHash`.
     random_state : int or None
         Seed of the drawing of pairs.
 
@@ -84,7 +83,7 @@ class BoostedHash(BaseHasher):
         min_share: float = 0.01,
         n_bins: int = 64,
         center: bool | Mapping[str, bool] = True,
-        standardize: bool | Mapping[str, bool] = True,
+        standardize: bool | str | Mapping[str, bool | str] = "auto",
         whiten: bool | Mapping[str, bool] = False,
         shrinkage: float | Mapping[str, float] = 0.01,
         random_state: int | None = 0,
@@ -102,6 +101,7 @@ class BoostedHash(BaseHasher):
 
     def _check_parameters(self) -> None:
         caller = self._caller
+        check_seed(self.random_state, caller=caller)
         check_count(self.n_bits, "n_bits", caller=caller)
         check_count(self.n_directions, "n_directions", caller=caller)
         check_number(self.min_share, "min_share", caller=caller, high=0.5)

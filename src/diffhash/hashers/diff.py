@@ -41,10 +41,12 @@ class DiffHash(SpectralHasher):
         Intervals of the threshold grid, 4 to 256.
     center : bool, or dict by modality
         Subtract the mean of each feature.
-    standardize : bool, or dict by modality
-        Divide each feature by its standard deviation.
+    standardize : bool or "auto", or dict by modality
+        Divide each feature by its standard deviation, so that units do not matter. "auto": dense
+        views are, sparse ones are not, since rare words would outweigh all others. The paper's plain
+        form is False.
     whiten : bool, or dict by modality
-        Decorrelate the features by the inverse root of their covariance.
+        Decorrelate the features by the inverse root of their covariance; standardising adds nothing then.
     shrinkage : float in [0, 1], or dict by modality
         How far that covariance is first drawn towards a multiple of the identity.
     statistic : {"product", "difference"}
@@ -88,7 +90,7 @@ class DiffHash(SpectralHasher):
         min_share: float = 0.05,
         n_bins: int = 64,
         center: bool | Mapping[str, bool] = True,
-        standardize: bool | Mapping[str, bool] = False,
+        standardize: bool | str | Mapping[str, bool | str] = "auto",
         whiten: bool | Mapping[str, bool] = False,
         shrinkage: float | Mapping[str, float] = 0.01,
         statistic: str = "product",

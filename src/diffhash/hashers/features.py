@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import scipy.sparse
+
 from ..errors import ParameterError
 from ..maps import FeatureMap, KernelMap, LinearMap
 from ..maps.landmarks import choose_landmarks
-from ..validation import by_modality, check_choice, check_count, check_flag, check_number
+from ..validation import by_modality, check_choice, check_count, check_flag, check_number, check_seed
 from .base import Couple
 
 __all__ = ["kernel_maps", "linear_maps"]
@@ -21,6 +23,8 @@ def linear_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
         for modality, value in by_modality(
             getattr(hasher, name), couple.modalities, name, caller=caller
         ).items():
+            if name == "standardize" and isinstance(value, str) and value == "auto":
+                value = not scipy.sparse.issparse(couple.views[modality])
             settings[modality][name] = check_flag(value, name, caller=caller)
     for modality, value in by_modality(
         hasher.shrinkage, couple.modalities, "shrinkage", caller=caller
@@ -38,6 +42,7 @@ def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
     names = ("n_landmarks", "landmarks", "metric", "bandwidth", "shrinkage", "kernel", "center")
     by_name = {n: by_modality(getattr(hasher, n), couple.modalities, n, caller=caller) for n in names}
     # Everything is checked before anything is computed.
+    check_seed(hasher.random_state, caller=caller)
     for m in couple.modalities:
         check_count(by_name["n_landmarks"][m], "n_landmarks", caller=caller)
         if isinstance(by_name["landmarks"][m], str):

@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
-from ..errors import ModelFileError
+from ..errors import DiffhashError, ModelFileError, ParameterError
 from ..maps import map_from_state
 from ..storage.model_file import read_model, write_model
 from .base import BaseHasher, Learned
@@ -88,9 +89,11 @@ def load(
     header, arrays = read_model(path)
     try:
         return _from_file(header, arrays, kernel)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
+    except DiffhashError:
+        raise
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ModelFileError(
-            f"load: {path} has an incomplete header ({error!r}). Save the model again."
+            f"load: {path} does not hold together ({error!r}). Save the model again."
         ) from error
 
 
@@ -101,25 +104,56 @@ def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kerne
             f"load: unknown method {name!r}. Known: {', '.join(_CLASSES)}. Upgrade diffhash?"
         )
     modalities = tuple(header["modalities"])
+    own = _own_kernels(modalities, header["maps"], kernel)
     parameters = {key: _from_json(value, arrays) for key, value in header["parameters"].items()}
-    if kernel is not None:
-        parameters["kernel"] = kernel
+    if own:
+        parameters["kernel"] = {m: own.get(m, "gaussian") for m in modalities}
     hasher = _CLASSES[name](**parameters)
     maps, projections, thresholds = {}, {}, {}
     for number, (modality, described) in enumerate(zip(modalities, header["maps"], strict=True)):
         prefix = f"map/{number}/"
         state = {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
-        own = kernel.get(modality) if isinstance(kernel, Mapping) else kernel
-        maps[modality] = map_from_state(described["kind"], {**described["parameters"], "kernel": own}, state)
+        described = {**described["parameters"], "kernel": own.get(modality)} | {"kind": described["kind"]}
+        maps[modality] = map_from_state(described["kind"], described, state)
         projections[modality] = arrays[f"projection/{number}"]
         thresholds[modality] = arrays[f"threshold/{number}"]
-        if projections[modality].shape != (len(thresholds[modality]), maps[modality].n_features_out):
-            raise ModelFileError(f"load: the arrays of modality {modality!r} do not fit together.")
+    learned = Learned(
+        maps, projections, thresholds, {key: arrays[f"extra/{key}"] for key in hasher.extra_attributes}
+    )
+    n_features = dict(zip(modalities, header["n_features"], strict=True))
+    _check_fit_together(modalities, n_features, learned, parameters["n_bits"])
     hasher.modalities_ = modalities
-    hasher.n_features_in_ = dict(zip(modalities, header["n_features"], strict=True))
-    extra = {key: arrays[f"extra/{key}"] for key in hasher.extra_attributes}
-    hasher._set_learned(Learned(maps, projections, thresholds, extra))
+    hasher.n_features_in_ = n_features
+    hasher._set_learned(learned)
     return hasher
+
+
+def _own_kernels(modalities: tuple[str, ...], maps: list[Any], kernel: Any) -> dict[str, Any]:
+    """The user's kernel of each modality that was fitted with one, and of no other."""
+    wanting = [m for m, d in zip(modalities, maps, strict=True) if d["parameters"].get("own_kernel")]
+    if kernel is not None and not wanting:
+        raise ParameterError(
+            "load: this model was fitted without a kernel function of your own. Leave kernel out."
+        )
+    given = kernel if isinstance(kernel, Mapping) else dict.fromkeys(wanting, kernel)
+    return {m: given[m] for m in wanting if given.get(m) is not None}
+
+
+def _check_fit_together(
+    modalities: tuple[str, ...], n_features: Mapping[str, Any], learned: Learned, n_bits: Any
+) -> None:
+    """Refuse a file whose parts contradict each other, however well its checksum matches."""
+    ok = 1 <= len(modalities) <= 2 and len(set(modalities)) == len(modalities) and type(n_bits) is int
+    for m in modalities:
+        P, threshold, fitted = learned.projections[m], learned.thresholds[m], learned.maps[m]
+        ok = ok and isinstance(m, str) and bool(m) and n_features[m] == fitted.n_features_in
+        ok = ok and P.shape == (n_bits, fitted.n_features_out) and threshold.shape == (n_bits,)
+        for array in (P, threshold, *fitted.state()[1].values()):
+            ok = ok and array.dtype.kind == "f" and bool(np.isfinite(array).all())
+    if not ok:
+        raise ModelFileError(
+            "load: the arrays and the header of this file do not fit together. Save the model again."
+        )
 
 
 def _to_json(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
@@ -135,8 +169,13 @@ def _to_json(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if callable(value):
-        return {"function": getattr(value, "__qualname__", "kernel")}
-    arrays[name] = np.asarray(value)
+        return {"function": getattr(value, "__qualname__", "function")}
+    array = np.asarray(value.toarray() if scipy.sparse.issparse(value) else value)
+    if array.dtype.kind not in "fiub":
+        raise ParameterError(f"save: {name} cannot be kept in a file, got {type(value).__name__}.")
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    arrays[name] = array.astype(array.dtype.newbyteorder("="))
     return {"array": name}
 
 
@@ -150,4 +189,8 @@ def _from_json(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
         return arrays[content]
     if kind == "float":
         return float(content)
-    return tuple(content) if kind == "tuple" else "gaussian"
+    if kind == "tuple":
+        return tuple(content)
+    if kind == "function":
+        return None  # no file can hold one: load passes a kernel on, and a callback is gone
+    raise ModelFileError(f"load: unknown kind of parameter {kind!r}. Upgrade diffhash?")

@@ -12,14 +12,14 @@ import numpy as np
 from ..codes import pack
 from ..errors import ConvergenceWarning, ParameterError
 from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
-from ..maps.landmarks import choose_landmarks
+from ..maps.landmarks import choose_landmarks, count_distinct
 from ..maps.whitening import whitening_weights
 from ..pair_sets import ResolvedPairs
 from ..refinement import Affine, PairLoss, refine
 from ..selection import hold_out, score_codes
 from ..spectral_start import spectral_start
 from ..types import FloatArray
-from ..validation import check_choice, check_count, check_number
+from ..validation import check_choice, check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
 from .refined_settings import Effort, Setting, first_settings, further_settings
 
@@ -84,7 +84,7 @@ class RefinedHash(BaseHasher):
         A bit that fewer than this share of a view's training objects have (or lack) gets the median
         as its threshold.
     validation_share : float
-        Of the training objects on which "auto" judges (at most 2,000 objects take part).
+        Of the training objects on which "auto" judges (at most 1,500 objects take part).
     progress : function or None
         Called as ``progress(iteration, loss)``.
     random_state : int or None
@@ -150,6 +150,7 @@ class RefinedHash(BaseHasher):
 
     def _check_parameters(self) -> None:
         caller = self._caller
+        check_seed(self.random_state, caller=caller)
         for name in ("n_bits", "n_landmarks", "max_rank", "max_iter"):
             check_count(getattr(self, name), name, caller=caller)
         check_choice(self.features, "features", ("auto", "kernel", "linear"), caller=caller)
@@ -270,14 +271,18 @@ class RefinedHash(BaseHasher):
         who = f"{self._caller}: view {side + 1}"
         if setting.features == "linear":
             return LinearMap.fit(X, standardize=True, who=who)
-        landmarks = choose_landmarks(
-            X,
-            min(n_landmarks, X.shape[0]),
-            "random",
-            self.random_state,
-            caller=self._caller,
-            modality=str(side),
-        )
+        n = min(n_landmarks, X.shape[0])
+        modality = f"number {side + 1}"
+        try:
+            landmarks = choose_landmarks(
+                X, n, "random", self.random_state, caller=self._caller, modality=modality
+            )
+        except ParameterError:
+            # Many repeated objects: as many landmarks as there are different ones.
+            n = count_distinct(X)
+            landmarks = choose_landmarks(
+                X, n, "random", self.random_state, caller=self._caller, modality=modality
+            )
         fitted = KernelMap.fit(X, landmarks, metric=setting.metric, who=who)
         wide = KernelMap(landmarks, fitted.scale, fitted.bandwidth * setting.width)
         return KernelMap(landmarks, wide.scale, wide.bandwidth, _mean_features(X, wide))

@@ -47,7 +47,8 @@ class SpectralHasher(BaseHasher):
     def _check_parameters(self) -> None:
         caller = self._caller
         check_count(self.n_bits, "n_bits", caller=caller)
-        check_number(self.gamma, "gamma", caller=caller)
+        if not (isinstance(self.gamma, float) and np.isinf(self.gamma) and self.gamma > 0):
+            check_number(self.gamma, "gamma", caller=caller, high=1e12)
         check_choice(self.statistic, "statistic", ("product", "difference"), caller=caller)
         check_threshold_parameters(self, caller)
 

@@ -121,12 +121,18 @@ class MappedView:
         return ((rows, self.rows(rows)) for rows in self._slices())
 
     def _slices(self) -> Iterator[slice]:
-        return block_rows(self.n_rows, max(self.map.n_features_in, self.n_features))
+        width = max(self.map.n_features_in, self.n_features)
+        if self._stays_sparse():
+            width = self.X.nnz // max(self.n_rows, 1) + 1
+        return block_rows(self.n_rows, width)
+
+    def _stays_sparse(self) -> bool:
+        return bool(scipy.sparse.issparse(self.X) and scipy.sparse.issparse(self.map.transform(self.X[:1])))
 
     @property
     def offset(self) -> FloatArray:
         """What is still to be subtracted from the features of sparse rows; zeros for dense ones."""
-        if self.map.offset is None or not scipy.sparse.issparse(self.map.transform(self.X[:1])):
+        if self.map.offset is None or not self._stays_sparse():
             return np.zeros(self.n_features)
         return self.map.offset
 

@@ -119,6 +119,8 @@ class KernelMap(FeatureMap):
                     f"KernelMap: the kernel function must return floats of shape "
                     f"{(X.shape[0], self.n_features_out)}, got {values.dtype} of shape {values.shape}."
                 )
+            if not np.isfinite(values).all():
+                raise ParameterError("KernelMap: the kernel function returned NaN or infinity.")
         else:
             values = gaussian_kernel(
                 _scaled(_shifted(X, self._middle), self.scale),
@@ -145,9 +147,20 @@ class KernelMap(FeatureMap):
                 "load: this model was fitted with a kernel function of your own, which no file can hold. "
                 "Pass it again: diffhash.load(path, kernel=...)."
             )
-        return cls(
-            arrays["landmarks"], arrays.get("scale"), parameters["bandwidth"], arrays.get("mean"), kernel
-        )
+        landmarks, scale, mean = arrays["landmarks"], arrays.get("scale"), arrays.get("mean")
+        bandwidth = parameters["bandwidth"]
+        d = landmarks.shape[-1]
+        if (
+            landmarks.ndim != 2
+            or not isinstance(bandwidth, float)
+            or not 0 < bandwidth < np.inf
+            or (scale is not None and scale.shape not in ((d,), (d, d)))
+            or (mean is not None and mean.shape != (len(landmarks),))
+        ):
+            raise ModelFileError(
+                "load: the arrays of a kernel map do not fit together. Save the model again."
+            )
+        return cls(landmarks, scale, bandwidth, mean, kernel)
 
 
 def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> FloatArray:

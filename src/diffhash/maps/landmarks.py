@@ -12,7 +12,7 @@ from ..errors import ParameterError
 from ..types import FloatArray
 from ..validation import check_features
 
-__all__ = ["choose_landmarks"]
+__all__ = ["choose_landmarks", "count_distinct"]
 
 
 def choose_landmarks(
@@ -60,7 +60,14 @@ def choose_landmarks(
     rng = np.random.default_rng(random_state)
     if how == "kmeans":
         model = MiniBatchKMeans(n_landmarks, random_state=random_state, n_init=1, batch_size=4096)
-        return np.ascontiguousarray(model.fit(X).cluster_centers_, dtype=X.dtype)
+        centres = np.ascontiguousarray(model.fit(X).cluster_centers_, dtype=X.dtype)
+        n_distinct = len(_distinct_rows(centres))
+        if n_distinct < n_landmarks:
+            raise ParameterError(
+                f"{who} gives only {n_distinct} different centres, fewer than n_landmarks={n_landmarks}. "
+                f"Set n_landmarks to at most {n_distinct}."
+            )
+        return centres
     drawn = _take(X, rng.choice(X.shape[0], size=n_landmarks, replace=False))
     if len(_distinct_rows(drawn)) == n_landmarks:
         return drawn
@@ -72,6 +79,11 @@ def choose_landmarks(
             f"Set n_landmarks to at most {len(rows)}."
         )
     return _take(X, rng.permutation(rows)[:n_landmarks])
+
+
+def count_distinct(X: Any) -> int:
+    """How many different rows there are."""
+    return len(_distinct_rows(X.toarray() if scipy.sparse.issparse(X) else X))
 
 
 def _take(X: Any, rows: Any) -> FloatArray:

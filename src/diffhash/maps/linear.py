@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, ModelFileError
 from ..types import FloatArray
 from .base import FeatureMap, block_rows
 
@@ -71,8 +71,7 @@ class LinearMap(FeatureMap):
             Opens the error messages.
         """
         mean, variance, covariance = row_moments(X, full=whiten)
-        # A variance of pure rounding is none: relative to the size of the feature's values.
-        spread = variance > np.finfo(X.dtype).eps ** 2 * (variance + mean**2)
+        spread = variance > 0
         if not spread.any():
             raise InputError(f"{who}: every feature is constant, so there is nothing to learn from.")
         scale: FloatArray | None = None
@@ -116,7 +115,12 @@ class LinearMap(FeatureMap):
     @classmethod
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:  # noqa: ARG003 - arrays are all
         """Inverse of :meth:`state`."""
-        return cls(arrays["mean"], arrays.get("scale"))
+        mean, scale = arrays["mean"], arrays.get("scale")
+        if mean.ndim != 1 or (scale is not None and scale.shape not in (mean.shape, mean.shape * 2)):
+            raise ModelFileError(
+                "load: the arrays of a linear map do not fit together. Save the model again."
+            )
+        return cls(mean, scale)
 
 
 def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, FloatArray | None]:
@@ -128,12 +132,14 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
     covariance : array of shape (n_features, n_features), or None
     """
     n, d = X.shape
+    # A constant feature has no variance, although rounding of its mean may give it one.
+    constant = _extreme(X.min(axis=0)) == _extreme(X.max(axis=0))
     if scipy.sparse.issparse(X):
         X = X.astype(np.float64)
         mean = np.asarray(X.sum(axis=0)).reshape(-1) / n
         square = np.asarray(X.multiply(X).sum(axis=0)).reshape(-1) / n
         covariance = (X.T @ X).toarray() / n - np.outer(mean, mean) if full else None
-        return mean, np.maximum(square - mean**2, 0.0), covariance
+        return mean, np.where(constant, 0.0, np.maximum(square - mean**2, 0.0)), covariance
     mean = np.add.reduce(X, axis=0, dtype=np.float64) / n
     second = np.zeros((d, d)) if full else np.zeros(d)
     for rows in block_rows(n, d):
@@ -141,7 +147,13 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
         centred = X[rows] - mean.astype(X.dtype)
         second += centred.T @ centred if full else np.einsum("ij,ij->j", centred, centred, dtype=np.float64)
     second /= n
-    return mean, (np.diagonal(second).copy() if full else second), (second if full else None)
+    variance = np.diagonal(second) if full else second
+    return mean, np.where(constant, 0.0, variance), (second if full else None)
+
+
+def _extreme(values: Any) -> FloatArray:
+    """Least or largest value of each feature, as an array whatever the rows are."""
+    return np.asarray(values.toarray() if scipy.sparse.issparse(values) else values).reshape(-1)
 
 
 def inverse_root(covariance: FloatArray, shrinkage: float) -> FloatArray:

@@ -26,6 +26,7 @@ __all__ = ["FORMAT_VERSION", "read_model", "write_atomically", "write_model"]
 #: Raised when older releases could not read what this one writes.
 FORMAT_VERSION = 1
 _KEY = "diffhash"
+_MAX_HEADER = 100_000_000  # as safetensors itself has it
 _CHECKSUM = "sha256"
 
 
@@ -43,8 +44,12 @@ def write_model(
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read what :func:`write_model` wrote, or say what is wrong with the file."""
     path = Path(path)
+    # A foreign file may be huge: nothing but its head is read before it is known to be ours.
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        head = file.read(min(length, _MAX_HEADER))
+    header = _read_header(path, length, head)
     data = path.read_bytes()
-    header = _read_header(path, data)
     try:
         tensors = safetensors.numpy.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
@@ -56,19 +61,18 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     return json.loads(header[_KEY]), tensors
 
 
-def _read_header(path: Path, data: bytes) -> dict[str, str]:
+def _read_header(path: Path, length: int, head: bytes) -> dict[str, str]:
     """Metadata of a safetensors file, once it is known to be a model of ours that we can read."""
     foreign = f"load: {path} is not a model saved by diffhash"
-    length = int.from_bytes(data[:8], "little") if len(data) >= 8 else -1
-    if length <= 0 or data[8:9] != b"{":
+    if head[:1] != b"{" or length > _MAX_HEADER:
         raise ModelFileError(f"{foreign} (it is no safetensors file).")
-    if 8 + length > len(data):
+    if length > len(head):
         raise ModelFileError(f"load: {path} is cut off in its header. Copy or save it again.")
     try:
-        metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+        metadata = json.loads(head).get("__metadata__", {})
         header = json.loads(metadata[_KEY])
         version = header["format_version"]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{foreign} (it has no readable header of ours).") from error
     if not isinstance(version, int) or version < 1:
         raise ModelFileError(f"{foreign} (format version {version!r}).")
