@@ -21,7 +21,7 @@ import numpy as np
 
 from .histograms import Counts, JointHistogram, bin_values, grid_edges
 from .pair_sets import ResolvedPairs
-from .types import FloatArray, IntArray
+from .types import BoolArray, FloatArray, IntArray
 
 __all__ = ["JointHistogram", "agreement", "choose_thresholds", "joint_cost", "search_grid"]
 
@@ -179,11 +179,18 @@ def _evened(values: FloatArray, thresholds: FloatArray, min_share: float) -> Flo
 
     A single far outlier stretches the grid until all other objects share one interval.
     """
-    share = (values + thresholds >= 0).mean(axis=0)
-    uneven = np.minimum(share, 1 - share) < min_share
+    uneven = _smaller_share(values + thresholds >= 0) < min_share
     if not uneven.any():
         return thresholds
-    return np.where(uneven, -np.median(values, axis=0), thresholds)
+    medians = -np.median(values, axis=0)
+    better = _smaller_share(values + medians >= 0) > _smaller_share(values + thresholds >= 0)
+    return np.where(uneven & better, medians, thresholds)
+
+
+def _smaller_share(bits: BoolArray) -> FloatArray:
+    """Share of the rarer value of each bit, (n_bits,)."""
+    ones = bits.sum(axis=0)
+    return np.asarray(np.minimum(ones, len(bits) - ones) / len(bits))
 
 
 def _evenness(bins: IntArray, n_bins: int) -> FloatArray:

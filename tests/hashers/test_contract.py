@@ -23,14 +23,14 @@ from diffhash.errors import (
 # What "auto" would choose by fitting many times; test_refined.py has that.
 FIXED = {"ridge": 0.01, "penalty": 0.003, "negative_target": -1.0, "validation_share": 0.1, "max_iter": 60}
 HASHERS = {
-    "diff": dh.DiffHash(n_bits=4),
+    "diff": dh.DiffHash(n_bits=4, standardize=True),
     "diff-whitened": dh.DiffHash(n_bits=4, whiten=True, thresholds="median"),
     "kernel": dh.KernelDiffHash(n_bits=4, n_landmarks=60),
     "kernel-centred": dh.KernelDiffHash(
         n_bits=4, n_landmarks={"x": 50, "y": 40}, center={"x": True, "y": False}
     ),
-    "boosted": dh.BoostedHash(n_bits=4),
-    "boosted-5": dh.BoostedHash(n_bits=4, n_directions=5),
+    "boosted": dh.BoostedHash(n_bits=4, standardize=True),
+    "boosted-5": dh.BoostedHash(n_bits=4, n_directions=5, standardize=False),
     "refined": dh.RefinedHash(
         n_bits=4, n_landmarks=60, **FIXED, features="kernel", metric="diagonal", width=1.5
     ),
