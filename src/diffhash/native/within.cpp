@@ -24,6 +24,16 @@ void scan_tile(const Kernel& kernel, const WithinRequest& request, std::size_t b
         scanner.scan(row, std::min(row + share, request.codes.n), interrupt, caller, visit);
 }
 
+// For rows that come in order, as one thread finds them: stable, and linear.
+void sort_by_distance(std::vector<Candidate>& all, unsigned radius) {
+    std::vector<std::size_t> start(radius + 2);
+    for (const Candidate c : all) ++start[distance_of(c) + 1];
+    for (std::size_t d = 1; d < start.size(); ++d) start[d] += start[d - 1];
+    std::vector<Candidate> sorted(all.size());
+    for (const Candidate c : all) sorted[start[distance_of(c)]++] = c;
+    all.swap(sorted);
+}
+
 template <class Distance>
 void collect(const Kernel& kernel, const WithinRequest& request, const Plan& plan, std::vector<Found>& found,
              Interrupt& interrupt) {
@@ -83,8 +93,10 @@ bool within(const Kernel& kernel, const WithinRequest& request, WithinResult& re
                 const unsigned x = distance_of(a), y = distance_of(b);
                 return x != y ? x < y : request.ids[row_of(a)] < request.ids[row_of(b)];
             });
-        else
+        else if (found.size() > 1)
             std::sort(all.begin(), all.end());
+        else
+            sort_by_distance(all, request.radius);
         for (const Candidate c : all) {
             result.rows.push_back(static_cast<std::int64_t>(row_of(c)));
             result.distances.push_back(static_cast<std::uint16_t>(distance_of(c)));
