@@ -25,7 +25,7 @@ def write_report(results: Path, plots: Path) -> str:
         plot_dataset(summary, plots / f"{summary.dataset.key}.png")
         parts.append(section(summary, link))
     plot_bytes(summaries, plots / "bytes.png")
-    parts.append(bytes_section(link))
+    parts += [bytes_section(link), grids_section()]
     path = results / "accuracy.md"
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     return f"wrote {path.name} and {len(summaries) + 1} plots"
@@ -187,3 +187,12 @@ def bytes_section(link: str) -> str:
         "Solid: binary codes of 16 to 128 bits. Dashed: real values of 4 bytes. Mean of both directions, unseen "
         f"database.\n\n![Accuracy against bytes per item, float and binary]({link}/bytes.png)"
     )
+
+
+def grids_section() -> str:
+    """Every method's settings, all of which are tried on the validation rows."""
+    rows = [
+        [display(name), "; ".join(f"{key} {', '.join(map(str, values))}" for key, values in grid.items())]
+        for name, grid in ((name, method.factory.grid) for name, method in METHODS.items())
+    ]
+    return f"## The settings that were tried\n\n{table(['method', 'settings'], rows)}"
