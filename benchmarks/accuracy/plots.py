@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +115,7 @@ def draw_panel(axis: Any, summary: Summary, *, kernel: bool) -> None:
         axis.errorbar(bits, means, yerr=[means - low, high - means], label=name, elinewidth=0.9, **style)
         last[name] = means[-1]
     draw_reference(axis, summary, kernel=kernel)
+    note_limits(axis, summary, chosen)
     handles, labels = axis.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda i: -last.get(labels[i], np.inf))
     axis.legend(
@@ -134,6 +136,15 @@ def draw_reference(axis: Any, summary: Summary, *, kernel: bool) -> None:
         best = max(cells, key=lambda c: c.mean(summary.key))
         label = f"CCA, real-valued ({best.bytes} bytes)"
         axis.axhline(best.mean(summary.key), color="#222222", linestyle=":", linewidth=1.3, label=label)
+
+
+def note_limits(axis: Any, summary: Summary, chosen: list[str]) -> None:
+    """Name the methods that have no point at all, so that nobody looks for their lines."""
+    lines = []
+    for limit, names in summary.limits().items():
+        absent = [n for n in names if n in chosen and all(c.dash for c in summary.cells[n].values())]
+        lines += [f"at most {limit} bits:", *textwrap.wrap(", ".join(absent), 44)] if absent else []
+    axis.text(0.02, 0.03, "\n".join(lines), transform=axis.transAxes, fontsize=9, color="#666666")
 
 
 def log2_axis(axis: Any, ticks: tuple[int, ...]) -> None:
@@ -160,6 +171,7 @@ def plot_bytes(summaries: list[Summary], path: Path) -> None:
             axis.set_xlabel("bytes per item")
             axis.set_ylim(0, None)
             log2_axis(axis, ticks)
+            axis.set_xlim(ticks[0] / 1.3, ticks[-1] * 1.3)
         for axis in axes.flat[len(summaries) :]:
             axis.set_axis_off()
         shown = [name for name in IN_BYTES if name in handles]

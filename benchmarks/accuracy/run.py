@@ -50,8 +50,20 @@ class Results:
         self.data["machine"] = machine()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         draft = self.path.with_suffix(".part")
-        draft.write_text(json.dumps(self.data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        draft.write_text(one_per_line(self.data), encoding="utf-8")
         draft.replace(self.path)
+
+
+def one_per_line(data: dict[str, Any]) -> str:
+    """JSON with a line for every cell: small, and readable as a difference."""
+    parts = []
+    for key, value in sorted(data.items()):
+        if isinstance(value, dict):
+            lines = (f"  {json.dumps(k)}: {json.dumps(v, sort_keys=True)}" for k, v in sorted(value.items()))
+            parts.append(f" {json.dumps(key)}: {{\n" + ",\n".join(lines) + "\n }")
+        else:
+            parts.append(f" {json.dumps(key)}: {json.dumps(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def measure(
