@@ -131,8 +131,19 @@ def notes(summary: Summary) -> Iterator[str]:
     for name, reason in summary.data.get("missing", {}).items():
         if METHODS[name].family != "aligned":
             reasons.setdefault(reason, []).append(name)
+    partial = [display(n) for n in METHODS if unmeasured(summary, n)]
+    if partial:
+        yield f"- Not measured yet, at some or all widths: {', '.join(partial)}."
     for reason, names in reasons.items():
         yield f"- Not shown: {', '.join(names)} ({reason})."
+
+
+def unmeasured(summary: Summary, name: str) -> bool:
+    if name in summary.data.get("missing", {}):
+        return False
+    if METHODS[name].family == "aligned" and not summary.dataset.one_space:
+        return False
+    return set(summary.cells.get(name, {})) != set(METHODS[name].widths)
 
 
 def reference_table(summary: Summary) -> str:
