@@ -49,6 +49,8 @@ class Dataset:
         Whether another seed draws other data; otherwise the split is one for all seeds.
     file : str or None
         What the folder must hold.
+    labelled : bool
+        Whether there are labels, or pairs alone.
     one_space : bool
         Whether both views are embeddings in one space, so that raw signs make sense.
     """
@@ -59,6 +61,7 @@ class Dataset:
     load: Callable[[int, Path], Task]
     redrawn: bool = False
     file: str | None = None
+    labelled: bool = True
     one_space: bool = False
 
     def available(self, folder: Path) -> bool:
@@ -160,6 +163,7 @@ DATASETS = {
             "Pictures and Unicode names of 5,749 characters (`load_symbols`), 600 of them held out. No labels: "
             "methods learn from pairs, and only an item's own partner is relevant.",
             load_symbols_task,
+            labelled=False,
         ),
         Dataset(
             "aligned",
@@ -170,6 +174,7 @@ DATASETS = {
             "Not the output of any real model.",
             make_aligned_embeddings,
             redrawn=True,
+            labelled=False,
             one_space=True,
         ),
         paper(25),

@@ -9,7 +9,7 @@ from typing import Any, Self
 import diffhash as dh
 from diffhash.types import CodeArray, FloatArray, Views
 
-from ..datasets import Dataset, Task
+from ..datasets import Dataset
 from ..peers import (
     CCAITQ,
     CMFH,
@@ -105,17 +105,19 @@ class Method:
     def binary(self) -> bool:
         return self.factory not in (RealCCA, RawFloats, KERNEL_CCA)
 
-    def learns_from(self, task: Task) -> str:
-        return "labels" if task.train_labels is not None and self.labels != "no" else "pairs"
+    def learns_from(self, dataset: Dataset) -> str:
+        if self.family == "aligned":
+            return "–"
+        return "labels" if dataset.labelled and self.labels != "no" else "pairs"
 
-    def missing(self, dataset: Dataset, task: Task) -> str:
+    def missing(self, dataset: Dataset) -> str:
         """Why the method has no place in a dataset, or nothing."""
         if self.family == "aligned" and not dataset.one_space:
             return "needs views in one space"
-        if task.train_labels is None and self.labels == "needed":
+        if not dataset.labelled and self.labels == "needed":
             return "needs labels"
-        if task.train_labels is None and self.same_without_labels:
-            return f"is {self.same_without_labels} without labels"
+        if not dataset.labelled and self.same_without_labels:
+            return f"{self.same_without_labels} without labels"
         return ""
 
 

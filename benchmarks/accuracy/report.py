@@ -96,7 +96,7 @@ def accuracy_table(summary: Summary) -> str:
         best[width] = max(cells, key=lambda name: cells[name].mean(summary.key), default=None)
     rows = []
     for name, widths in methods.items():
-        row = [display(name), learns_from(summary, name)]
+        row = [display(name), METHODS[name].learns_from(summary.dataset)]
         for width in BITS:
             cell = widths.get(width)
             text = "–" if cell is None or cell.dash else both_ways(summary, cell)
@@ -114,36 +114,27 @@ def is_ours(name: str) -> bool:
     return METHODS[name].family == "ours"
 
 
-def learns_from(summary: Summary, name: str) -> str:
-    if METHODS[name].family == "aligned":
-        return "–"
-    return "labels" if summary.labelled and METHODS[name].labels != "no" else "pairs"
-
-
 def notes(summary: Summary) -> Iterator[str]:
     for limit, names in sorted(summary.limits().items()):
         shown = [display(n) for n in names if METHODS[n].binary]
         if shown:
-            yield f"- –: more bits than the method can give here, at most {limit}: {', '.join(shown)}."
+            yield f"- –: more bits than the method can give here, at most {limit}: {'; '.join(shown)}."
     if any(cell.beyond_rank for widths in summary.cells.values() for cell in widths.values()):
         yield "- †: `fit` warned that the pairs determine fewer bits; the others are arbitrary (`RankWarning`)."
-    reasons: dict[str, list[str]] = {}
-    for name, reason in summary.data.get("missing", {}).items():
-        if METHODS[name].family != "aligned":
-            reasons.setdefault(reason, []).append(name)
-    partial = [display(n) for n in METHODS if unmeasured(summary, n)]
+    absent = {name: method.missing(summary.dataset) for name, method in METHODS.items()}
+    for reason in dict.fromkeys(
+        reason for name, reason in absent.items() if METHODS[name].family != "aligned"
+    ):
+        names = [display(name) for name in absent if reason and absent[name] == reason]
+        if names:
+            yield f"- Not shown: {'; '.join(names)} ({reason})."
+    partial = [display(n) for n in METHODS if not absent[n] and not complete(summary, n)]
     if partial:
-        yield f"- Not measured yet, at some or all widths: {', '.join(partial)}."
-    for reason, names in reasons.items():
-        yield f"- Not shown: {', '.join(names)} ({reason})."
+        yield f"- Not measured yet, at some or all widths: {'; '.join(partial)}."
 
 
-def unmeasured(summary: Summary, name: str) -> bool:
-    if name in summary.data.get("missing", {}):
-        return False
-    if METHODS[name].family == "aligned" and not summary.dataset.one_space:
-        return False
-    return set(summary.cells.get(name, {})) != set(METHODS[name].widths)
+def complete(summary: Summary, name: str) -> bool:
+    return set(summary.cells.get(name, {})) == set(METHODS[name].widths)
 
 
 def reference_table(summary: Summary) -> str:
@@ -157,7 +148,7 @@ def reference_table(summary: Summary) -> str:
 def cost_words(summary: Summary) -> str:
     other = (
         "the training items as database"
-        if summary.labelled
+        if summary.dataset.labelled
         else "all items as database, training ones among them"
     )
     return (
@@ -185,7 +176,7 @@ def cost_table(summary: Summary) -> str:
                 f"{cell.cost('encode_microseconds'):.1f}",
             ]
         )
-    database = "training database" if summary.labelled else "all items as database"
+    database = "training database" if summary.dataset.labelled else "all items as database"
     return table(
         ["method", "mean (95 %)", "seeds", "EER", database, "train, s", "encode, µs/item"],
         rows,

@@ -35,7 +35,7 @@ class Results:
 
     def __init__(self, path: Path, dataset: Dataset) -> None:
         self.path = path
-        self.data: dict[str, Any] = {"dataset": dataset.key, "tuning": {}, "cells": {}, "missing": {}}
+        self.data: dict[str, Any] = {"dataset": dataset.key, "tuning": {}, "cells": {}}
         if path.is_file():
             self.data |= json.loads(path.read_text(encoding="utf-8"))
 
@@ -81,10 +81,7 @@ def measure(
         results.data["sizes"] = sizes(task)
         for method in methods:
             results.drop_stale(method)
-            reason = method.missing(dataset, task)
-            if reason:
-                results.data["missing"][method.name] = reason
-            if reason or (seed and not (dataset.redrawn or method.seeded)):
+            if method.missing(dataset) or (seed and not (dataset.redrawn or method.seeded)):
                 continue
             for width in widths or method.widths:
                 key = f"{method.name} | {width} | {seed}"

@@ -58,15 +58,11 @@ class Summary:
     @property
     def key(self) -> str:
         """Figure that leads: recall among the first ten where there are no labels."""
-        return "map" if self.labelled else "recall"
-
-    @property
-    def labelled(self) -> bool:
-        return self.dataset.key not in ("symbols", "aligned")
+        return "map" if self.dataset.labelled else "recall"
 
     @property
     def figure(self) -> str:
-        return "mAP" if self.labelled else "recall@10"
+        return "mAP" if self.dataset.labelled else "recall@10"
 
     @property
     def ways(self) -> list[str]:

@@ -93,7 +93,7 @@ def test_too_many_bits_show_a_dash_and_the_reason(quick):
     text = (folder / "accuracy.md").read_text(encoding="utf-8")
 
     assert "at most 32" in cells["DiffHash | 64 | 0"]["dash"]
-    assert "at most 32: `DiffHash`, CCA signs, CCA + ITQ." in text
+    assert "at most 32: `DiffHash`; CCA signs; CCA + ITQ." in text
     row = next(line for line in text.splitlines() if line.startswith("| CCA signs"))
     assert row.count("–") == len(BITS) - 1
 
