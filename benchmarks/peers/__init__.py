@@ -11,15 +11,15 @@ from .cmfh import CMFH
 from .cvh import CVH
 from .imh import IMH
 from .kernel import KernelFeatures, KernelPeer, OnKernelFeatures
-from .raw import RawSigns, RotatedSigns
+from .raw import RawFloats, RawSigns, RotatedSigns
 from .ridge import KernelRidgeCodes
 from .scm import SCMOrth, SCMSeq
-from .tune import Tuned, tune
+from .tune import Tuned, best_setting, try_settings, tune
 
 #: Every peer for two views of any kind.
 PEERS = (CCASigns, CCAITQ, CVH, SCMOrth, SCMSeq, IMH, CMFH, KernelRidgeCodes, RealCCA)
 #: Those for views of one embedding space.
-ALIGNED_PEERS = (RawSigns, RotatedSigns)
+ALIGNED_PEERS = (RawSigns, RotatedSigns, RawFloats)
 
 __all__ = [
     "ALIGNED_PEERS",
@@ -35,11 +35,14 @@ __all__ = [
     "LinearPeer",
     "OnKernelFeatures",
     "Peer",
+    "RawFloats",
     "RawSigns",
     "RealCCA",
     "RotatedSigns",
     "SCMOrth",
     "SCMSeq",
     "Tuned",
+    "best_setting",
+    "try_settings",
     "tune",
 ]

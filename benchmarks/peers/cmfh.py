@@ -34,6 +34,8 @@ class CMFH(LinearPeer):
     coupling: float = 100.0
     penalty: float = 1e-2
     n_iterations: int = 30
+    #: Keep the objective after every step in ``objective_``, which takes as long as the steps.
+    trace: bool = False
 
     name: ClassVar[str] = "CMFH"
     grid: ClassVar[Grid] = {"weight": [0.2, 0.5, 0.8], "coupling": [1.0, 100.0]}
@@ -60,7 +62,8 @@ class CMFH(LinearPeer):
             left = w * (S @ S.T) + (1 - w) * (T @ T.T) + (2 * mu + gamma) * eye
             right = w * (X @ S.T) + (1 - w) * (Y @ T.T) + mu * (X @ P + Y @ Q)
             V = solve(left, right.T, assume_a="pos").T
-            self.objective_.append(self._objective(X, Y, V, S, T, P, Q))
+            if self.trace:
+                self.objective_.append(self._objective(X, Y, V, S, T, P, Q))
         return P / scale_x, Q / scale_y
 
     def _objective(

@@ -29,6 +29,11 @@ class CVH(LinearPeer):
     problem has ``d + d'`` eigenvectors, but beyond ``min(d, d')`` they pair a direction with
     nothing in the other view, so that is the limit of the bits.
 
+    With ``K`` classes only the first ``K - 1`` bits help. For each of them ``(a, -b)``, roughly, is an
+    eigenvector too: its within-view terms are as small, so it comes before directions that tell
+    nothing, and it makes the codes of similar objects differ. That is the formula as printed (halves
+    of digits on kernel features, mAP: 0.63 with 8 bits, 0.16 with 16).
+
     ``ridge`` is added to ``XᵀX`` and to ``XᵀDX`` wherever they stand. On the right side alone it
     would make directions without variance the best ones, as this is a minimum.
     """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from diffhash.errors import InputError
-from diffhash.types import FloatArray
+from diffhash.types import CodeArray, FloatArray
 
 from .base import Grid, Labels, LinearPeer
 from .itq import random_rotation
@@ -66,3 +66,14 @@ class RotatedSigns(RawSigns):
         rng = np.random.default_rng(self.random_state)
         rotations = [random_rotation(d, rng) for _ in range(-(-self.n_bits // d))]
         return np.hstack(rotations)[:, : self.n_bits]
+
+
+@dataclass
+class RawFloats(RawSigns):
+    """Reference without hashing: the first ``n_bits`` real coordinates, compared by their cosine."""
+
+    name: ClassVar[str] = "raw floats"
+    binary: ClassVar[bool] = False
+
+    def encode(self, X: Any, modality: str) -> CodeArray:  # noqa: ARG002 - the interface's
+        raise InputError(f"{self.name}: has no codes. Compare the vectors of project() by their cosine.")

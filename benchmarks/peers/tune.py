@@ -17,6 +17,9 @@ from .base import Grid, Labels, Peer, check_labels
 #: (query codes, database codes, query labels, database labels) -> the higher, the better.
 Score = Callable[[Any, Any, Any, Any], float]
 
+#: A setting and its score.
+Trial = tuple[dict[str, Any], float]
+
 
 class PeerFactory(Protocol):
     """The class of a peer, or anything else that is called like one."""
@@ -33,7 +36,7 @@ class Tuned:
 
     peer: Peer
     setting: dict[str, Any]
-    trials: list[tuple[dict[str, Any], float]]
+    trials: list[Trial]
 
 
 def tune(
@@ -46,9 +49,48 @@ def tune(
     grid: Grid | None = None,
     validation_share: float = 0.2,
     max_validation: int = 1000,
+    max_rows: int | None = None,
     random_state: int = 0,
 ) -> Tuned:
     """Try every setting on held-out training rows, and refit the best on all of them.
+
+    The parameters are those of :func:`try_settings`. The first of equally good settings wins.
+    """
+    trials = try_settings(
+        peer_factory,
+        views,
+        labels,
+        n_bits=n_bits,
+        score=score,
+        grid=grid,
+        validation_share=validation_share,
+        max_validation=max_validation,
+        max_rows=max_rows,
+        random_state=random_state,
+    )
+    best = best_setting(trials)
+    return Tuned(peer_factory(n_bits=n_bits, **best).fit(views, labels), best, trials)
+
+
+def best_setting(trials: list[Trial]) -> dict[str, Any]:
+    """The setting of the highest score, the first of equally good ones."""
+    return max(trials, key=lambda trial: trial[1])[0]
+
+
+def try_settings(
+    peer_factory: PeerFactory,
+    views: Views,
+    labels: Labels,
+    *,
+    n_bits: int,
+    score: Score,
+    grid: Grid | None = None,
+    validation_share: float = 0.2,
+    max_validation: int = 1000,
+    max_rows: int | None = None,
+    random_state: int = 0,
+) -> list[Trial]:
+    """Score every setting on held-out training rows, fitted to the other training rows.
 
     Parameters
     ----------
@@ -63,20 +105,22 @@ def tune(
         that is not ``binary`` it gets real vectors, to be compared by their cosine.
     grid
         Values by parameter; the factory's own by default.
+    max_rows
+        At most so many rows are used in all, drawn at random; None for all.
 
     Notes
     -----
-    The first of equally good settings wins. Nothing outside of ``views`` is looked at.
+    Nothing outside of ``views`` is looked at.
     """
     n = next(iter(views.values())).shape[0]
     labels = check_labels(peer_factory.name, labels, n)
-    n_validation = min(int(n * validation_share), max_validation)
-    if not 1 <= n_validation < n:
+    order = np.random.default_rng(random_state).permutation(n)[:max_rows]
+    n_validation = min(int(len(order) * validation_share), max_validation)
+    if not 1 <= n_validation < len(order):
         raise InputError(
-            f"tune: {n} rows and a validation share of {validation_share} leave {n_validation} rows to "
-            "validate on. Give more rows, or another share."
+            f"tune: {len(order)} rows and a validation share of {validation_share} leave {n_validation} rows "
+            "to validate on. Give more rows, or another share."
         )
-    order = np.random.default_rng(random_state).permutation(n)
     held_out, rest = np.sort(order[:n_validation]), np.sort(order[n_validation:])
     names = list(grid := peer_factory.grid if grid is None else grid)
     settings = [dict(zip(names, values, strict=True)) for values in product(*grid.values())]
@@ -86,8 +130,7 @@ def tune(
         peer.fit(_rows(views, rest), None if labels is None else labels[rest])
         truth = held_out if labels is None else labels[held_out]
         trials.append((setting, both_directions(peer, _rows(views, held_out), truth, score)))
-    best = max(trials, key=lambda trial: trial[1])[0]
-    return Tuned(peer_factory(n_bits=n_bits, **best).fit(views, labels), best, trials)
+    return trials
 
 
 def both_directions(peer: Peer, views: Views, labels: IntArray | Any, score: Score) -> float:

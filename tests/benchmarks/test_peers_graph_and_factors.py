@@ -91,7 +91,7 @@ def test_imh_bits_are_balanced_and_their_number_is_limited(data):
 def test_cmfh_objective_never_rises(data):
     views, _ = data
 
-    objective = np.array(CMFH(4, n_iterations=40).fit(views).objective_)
+    objective = np.array(CMFH(4, n_iterations=40, trace=True).fit(views).objective_)
 
     assert np.all(np.diff(objective) <= 1e-9 * objective[0])
     assert objective[-1] < objective[0] / 2

@@ -1,0 +1,1 @@
+"""Accuracy of our methods and of their peers: ``python -m benchmarks.accuracy``."""
