@@ -32,6 +32,7 @@ ORDER = [
     ["featurizers"],
     ["datasets"],
     ["storage.collection"],
+    ["reproduction"],
     ["report"],
     ["cli", "service", "cluster", "stores"],
 ]

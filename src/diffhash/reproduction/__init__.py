@@ -1,0 +1,32 @@
+"""The paper's experiment, run again: numbers only, no pictures.
+
+:func:`run` computes what is missing, :func:`summarise` turns the numbers into curves, tables and
+findings, and ``diffhash reproduce`` draws them.
+"""
+
+from .cells import Cell, compute, plan
+from .findings import Finding
+from .methods import METHODS, Method
+from .results import Results, ResultsFileError
+from .run import run
+from .settings import Settings
+from .summary import Chart, Curve, Panel, Summary, Table, summarise
+
+__all__ = [
+    "METHODS",
+    "Cell",
+    "Chart",
+    "Curve",
+    "Finding",
+    "Method",
+    "Panel",
+    "Results",
+    "ResultsFileError",
+    "Settings",
+    "Summary",
+    "Table",
+    "compute",
+    "plan",
+    "run",
+    "summarise",
+]
