@@ -5,11 +5,11 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := $(wildcard src/diffhash/native/*.cpp src/diffhash/native/*.hpp)
 
-.PHONY: help demo test check docs bench clean
+.PHONY: help demo test check docs bench bench-search sanitize kernels-emulated clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 20
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +48,15 @@ docs: $(VENV)/.docs ## build the documentation, warnings are errors
 
 bench: $(VENV)/.bench ## measure training against its floor and its peers
 	$(BIN)/python -m benchmarks.training
+
+bench-search: $(VENV)/.bench ## measure Hamming search and encoding against their peers
+	$(BIN)/python -m benchmarks.search
+
+sanitize: ## run the native kernels under AddressSanitizer, UBSan and ThreadSanitizer
+	tests/native/run_selftest.sh address thread
+
+kernels-emulated: ## run the kernels of other CPUs (AVX-512, NEON) under emulation
+	tests/native/run_selftest.sh avx512 neon
 
 clean: ## remove what these targets made
 	rm -rf $(VENV) build dist docs/_build demo

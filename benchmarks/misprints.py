@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
-from tests.reference import literal
 
 import diffhash as dh
+from tests.reference import literal
 
 N_CLASSES = 25
 N_BITS = 25
@@ -107,7 +107,7 @@ def readings() -> Iterator[tuple[str, str, bool, Measure]]:
 
 
 def _projections() -> Iterator[tuple[str, str, bool, Measure]]:
-    step = "projections (zero thresholds)"
+    step = "projections, zero thresholds"
 
     def by(choose) -> Measure:
         def measure(job: Job) -> tuple[float, str]:
@@ -115,7 +115,8 @@ def _projections() -> Iterator[tuple[str, str, bool, Measure]]:
                 *job.train, job.pairs.positive, job.pairs.negative, GAMMA
             )
             P, Q = choose(difference, N_BITS)
-            return job.score_linear(P, Q)[0], f"trace loss {literal.trace_loss(P, Q, difference):.4g}"
+            loss = round(literal.trace_loss(P, Q, difference))
+            return job.score_linear(P, Q)[0], f"trace loss {loss:,}"
 
         return measure
 
@@ -168,7 +169,7 @@ def _thresholds() -> Iterator[tuple[str, str, bool, Measure]]:
     def ours(**parameters) -> Measure:
         return lambda job: job.score_hasher(dh.DiffHash(n_bits=N_BITS, gamma=GAMMA, **parameters))
 
-    yield step, "FP's last line: `<,<` twice, γ = 10", False, by(repeated)
+    yield step, "FP's last line: both below, twice, γ = 10", False, by(repeated)
     yield step, "products of marginals, γ = 10", False, by(product(GAMMA))
     yield step, "products of marginals, equal weights", False, by(product(1.0))
     yield step, "joint counts, γ = 10", False, by(joint(GAMMA))
@@ -179,7 +180,7 @@ def _thresholds() -> Iterator[tuple[str, str, bool, Measure]]:
 
 
 def _kernels() -> Iterator[tuple[str, str, bool, Measure]]:
-    step = f"kernel ({N_LANDMARKS} landmarks)"
+    step = f"kernel, {N_LANDMARKS} landmarks"
 
     def printed(power: float) -> Measure:
         def measure(job: Job) -> tuple[float, str]:
@@ -199,7 +200,7 @@ def _kernels() -> Iterator[tuple[str, str, bool, Measure]]:
             ]
             shares = " / ".join(f"{(np.exp(-d2).astype(np.float32) == 0).mean():.1%}" for d2 in squares)
             medians = " / ".join(f"{np.median(d2):.0f}" for d2 in squares)
-            return score, f"x / y: median d² {medians}, {shares} of the values are 0 in float32"
+            return score, f"median d² {medians} (x / y); {shares} of the values are 0 in float32"
 
         return measure
 
@@ -210,10 +211,12 @@ def _kernels() -> Iterator[tuple[str, str, bool, Measure]]:
             )
         )
 
-    yield step, "no bandwidth, Σ^(−1/2) as printed", False, printed(-0.5)
-    yield step, "no bandwidth, Σ^(−1)", False, printed(-1.0)
-    yield step, "median bandwidth, Σ^(−1), centred", False, ours(center=True)
-    yield step, "median bandwidth, Σ^(−1), not centred", True, ours()
+    yield step, "no bandwidth, Σ⁻¹ᐟ² as printed", False, printed(-0.5)
+    yield step, "no bandwidth, Σ⁻¹", False, printed(-1.0)
+    yield step, "median bandwidth, Σ⁻¹, centred", False, ours(bandwidth="median", center=True)
+    yield step, "median bandwidth, Σ⁻¹, not centred", False, ours(bandwidth="median")
+    yield step, "balanced bandwidth, Σ⁻¹, centred", False, ours(center=True)
+    yield step, "balanced bandwidth, Σ⁻¹, not centred", True, ours()
 
 
 def _centring() -> Iterator[tuple[str, str, bool, Measure]]:
@@ -281,13 +284,13 @@ def _consequences() -> Iterator[tuple[str, str, bool, Measure]]:
     ):
         for gamma in (0.0, 1.0, 10.0, 1000.0, np.inf):
             name = "∞ (positives only)" if np.isinf(gamma) else f"{gamma:g}"
-            yield f"{step} (zero thresholds)", f"γ = {name}", gamma == GAMMA, diff(N_BITS, gamma, every=every)
+            yield f"{step}, zero thresholds", f"γ = {name}", gamma == GAMMA, diff(N_BITS, gamma, every=every)
 
     def length(n_bits: int) -> Measure:
         return lambda job: job.score_hasher(dh.DiffHash(n_bits=n_bits, gamma=GAMMA))
 
     for n_bits in (24, 25, 32, 64):
-        yield f"number of bits ({N_CLASSES} classes)", f"{n_bits} bits", n_bits == N_BITS, length(n_bits)
+        yield f"number of bits, {N_CLASSES} classes", f"{n_bits} bits", False, length(n_bits)
 
     def one_view(statistic: str) -> Measure:
         def measure(job: Job) -> tuple[float, str]:
@@ -309,7 +312,7 @@ def _consequences() -> Iterator[tuple[str, str, bool, Measure]]:
 
         return measure
 
-    step = "one modality (mean of x alone and y alone)"
+    step = "one modality, mean of x alone and y alone"
     yield step, "products x x'ᵀ", True, one_view("product")
     yield step, "differences (x − x')(x − x')ᵀ, as LDAHash", False, one_view("difference")
 
@@ -330,23 +333,35 @@ def measure_all(seeds: list[int], only: str = "") -> list[Line]:
     return list(lines.values())
 
 
-def print_table(lines: list[Line], *, markdown: bool) -> None:
-    last = None
-    if markdown:
-        print("| step | reading | mAP | least – most | remark (first seed) |\n|---|---|---|---|---|")
+def by_step(lines: list[Line]) -> dict[str, list[Line]]:
+    """The lines of each step, in order."""
+    steps: dict[str, list[Line]] = {}
     for line in lines:
-        mean, span = f"{np.mean(line.figures):.3f}", f"{min(line.figures):.3f} – {max(line.figures):.3f}"
-        step = line.step if line.step != last else ""
-        last = line.step
-        if markdown:
+        steps.setdefault(line.step, []).append(line)
+    return steps
+
+
+def print_text(lines: list[Line]) -> None:
+    for step, readings in by_step(lines).items():
+        print(f"\n{step}")
+        for line in readings:
+            mark = "*" if line.ours else " "
+            span = f"{min(line.figures):.3f} to {max(line.figures):.3f}"
+            print(f"  {mark} {line.reading:<54} {np.mean(line.figures):.3f}   {span}   {line.remark}")
+    print("\n* what the package does")
+
+
+def print_markdown(lines: list[Line]) -> None:
+    for step, readings in by_step(lines).items():
+        remarks = any(line.remark for line in readings)
+        print(f"\n| {step} | mAP | least to most |{' remark (first seed) |' if remarks else ''}")
+        print(f"|---|---|---|{'---|' if remarks else ''}")
+        for line in readings:
             bold = "**" if line.ours else ""
-            print(f"| {step} | {bold}{line.reading}{bold} | {bold}{mean}{bold} | {span} | {line.remark} |")
-            continue
-        if step:
-            print(f"\n{step}")
-        print(f"  {'*' if line.ours else ' '} {line.reading:<54} {mean}   {span}   {line.remark}")
-    if not markdown:
-        print("\n* what the package does")
+            # No-break spaces keep a range in one piece.
+            span = f"{min(line.figures):.3f}\u00a0to\u00a0{max(line.figures):.3f}"
+            cells = [f"{bold}{line.reading}{bold}", f"{bold}{np.mean(line.figures):.3f}{bold}", span]
+            print(f"| {' | '.join([*cells, line.remark] if remarks else cells)} |")
 
 
 def main() -> None:
@@ -364,11 +379,11 @@ def main() -> None:
         f"mAP over both directions, mean of seeds {seeds}; {N_CLASSES} classes, {N_BITS} bits, γ = {GAMMA:g}"
     )
     if arguments.markdown:
-        print_table(lines, markdown=True)
-        print(f"\n{what}.")
+        print(f"{what}.")
+        print_markdown(lines)
     else:
         print(what)
-        print_table(lines, markdown=False)
+        print_text(lines)
         print(f"\n{time.perf_counter() - start:.0f} s")
 
 

@@ -21,9 +21,7 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_default_options = {"show-inheritance": True}
 napoleon_google_docstring = False
-napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 html_theme = "furo"

@@ -105,6 +105,7 @@ def test_public_names_are_these():
     assert sorted(diffhash.__all__) == [
         "BoostedHash",
         "DiffHash",
+        "HammingIndex",
         "KernelDiffHash",
         "Pairs",
         "codes",
@@ -113,6 +114,7 @@ def test_public_names_are_these():
         "evaluate",
         "evaluation",
         "load",
+        "native",
     ]
     for name in diffhash.__all__:
         assert hasattr(diffhash, name)

@@ -2,14 +2,16 @@
 
 from importlib.metadata import version as _version
 
-from . import codes, datasets, errors, evaluation
+from . import codes, datasets, errors, evaluation, native
 from .evaluation import evaluate
 from .hashers import BoostedHash, DiffHash, KernelDiffHash, load
+from .index import HammingIndex
 from .pairs import Pairs
 
 __all__ = [
     "BoostedHash",
     "DiffHash",
+    "HammingIndex",
     "KernelDiffHash",
     "Pairs",
     "codes",
@@ -18,5 +20,6 @@ __all__ = [
     "evaluate",
     "evaluation",
     "load",
+    "native",
 ]
 __version__ = _version("diffhash")

@@ -4,6 +4,8 @@ from math import prod
 
 import numpy as np
 import pytest
+from scipy import sparse
+
 from benchmarks.peers import (
     ALIGNED_PEERS,
     CCAITQ,
@@ -15,8 +17,6 @@ from benchmarks.peers import (
     RotatedSigns,
     tune,
 )
-from scipy import sparse
-
 from diffhash.codes import unpack
 from diffhash.errors import (
     FeatureCountError,

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from benchmarks.peers import CMFH, IMH, KernelRidgeCodes
-from benchmarks.peers.imh import imh_matrix, laplacian, regression_loss, ridge_solution
-from benchmarks.peers.ridge import random_class_codes
 from scipy.linalg import block_diag, null_space
 from sklearn.kernel_ridge import KernelRidge
 
+from benchmarks.peers import CMFH, IMH, KernelRidgeCodes
+from benchmarks.peers.imh import imh_matrix, laplacian, regression_loss, ridge_solution
+from benchmarks.peers.ridge import random_class_codes
 from diffhash.errors import InputError, TooManyBitsError
 
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import eigh, subspace_angles
+
 from benchmarks.peers import CCAITQ, CVH, CCASigns, RealCCA, SCMOrth, SCMSeq
 from benchmarks.peers.itq import itq, random_rotation
 from benchmarks.peers.scm import leading_pair, semantic_moment
-from scipy.linalg import eigh, subspace_angles
-
 from diffhash.codes import unpack
 from diffhash.errors import InputError, TooManyBitsError
 

@@ -57,8 +57,11 @@ def test_without_ties_it_is_scikit_learns(seed, n):
 def test_precision_and_recall_at_k_are_means_over_orders(items, k):
     distances, relevant = zip(*items, strict=True)
     precision, recall = (values[0] for values in precision_recall_at(table_of(items), k))
-    assert precision == pytest.approx(ranking.expected(lambda order: sum(order[:k]) / k, distances, relevant))
+    assert np.isnan(precision) == np.isnan(recall) == (not any(relevant))
     if any(relevant):
+        assert precision == pytest.approx(
+            ranking.expected(lambda order: sum(order[:k]) / k, distances, relevant)
+        )
         assert recall == pytest.approx(
             ranking.expected(lambda order: sum(order[:k]) / sum(relevant), distances, relevant)
         )
@@ -120,7 +123,7 @@ def test_queries_without_anything_relevant_are_left_out_and_counted():
         ({"query_codes": [[1]]}, CodeError, "got list"),
         ({"database_codes": np.zeros((0, 1), np.uint8)}, CodeError, "not empty"),
         ({"query_codes": np.zeros((2, 2), np.uint8)}, CodeError, "2 bytes, database codes 1"),
-        ({"query_labels": [1]}, InputError, "query_labels has 1 rows for 2 codes"),
+        ({"query_labels": [1]}, InputError, "query_labels has 1 rows for 2 objects"),
         ({"database_labels": [[True], [False], [True]]}, InputError, "one form"),
     ],
 )

@@ -26,3 +26,10 @@ def average_precision(ranking):
 def expected(measure, distances, relevant):
     """Mean of a measure over every order of tied items."""
     return float(np.mean([measure(ranking) for ranking in orders(distances, relevant)]))
+
+
+def average_precision_at(ranking, r):
+    """Sum of the precision at the relevant places among the first r, over what could be reached."""
+    hits = np.cumsum(ranking)
+    found = sum(hits[p] / (p + 1) for p, relevant in enumerate(ranking[:r]) if relevant)
+    return found / min(r, sum(ranking))

@@ -15,18 +15,23 @@ from ..types import FloatArray, IntArray
 __all__ = [
     "average_precision",
     "equal_error_rate",
+    "expected_hits",
     "precision_recall_at",
     "precision_recall_curve",
+    "precision_recall_within",
     "roc_curve",
 ]
 
 
-def average_precision(table: IntArray) -> FloatArray:
+def average_precision(table: IntArray, at: int | None = None) -> FloatArray:
     r"""Average precision of every query, expected over the orders of tied items.
 
     Parameters
     ----------
     table : int array of shape (q, n_distances, 2)
+    at : int, optional
+        Only the first ``at`` places of the ranking count: the truncated measure AP@R, whose sum is
+        divided by the number of relevant items or by ``at``, whichever is less.
 
     Returns
     -------
@@ -38,7 +43,7 @@ def average_precision(table: IntArray) -> FloatArray:
     Let a distance hold t items, r of them relevant, with T items and R relevant ones nearer. The
     item at place p of these t is relevant with probability r/t, and then R + 1 + (p - 1)(r - 1)/(t - 1)
     relevant ones are expected up to it. The sum over p of their ratio to T + p has a closed form in
-    harmonic numbers :math:`H_n = \sum_{k \le n} 1/k`.
+    harmonic numbers :math:`H_n = \sum_{k \le n} 1/k`; a cut ends the sum within the t items.
 
     Examples
     --------
@@ -46,33 +51,43 @@ def average_precision(table: IntArray) -> FloatArray:
 
     >>> average_precision(np.array([[[1, 1]]]))
     array([0.75])
+    >>> average_precision(np.array([[[1, 1]]]), at=1)
+    array([0.5])
     """
     relevant = table[..., 1].astype(np.float64)
     tied = table.sum(axis=-1)
     before = np.cumsum(tied, axis=-1) - tied
+    counted = tied if at is None else np.clip(at - before, 0, tied)
     relevant_before = np.cumsum(relevant, axis=-1) - relevant
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, tied.sum(axis=-1).max(initial=0) + 1))])
-    inverse_places = harmonic[before + tied] - harmonic[before]
-    size = np.maximum(tied, 1)
+    inverse_places = harmonic[before + counted] - harmonic[before]
     slope = np.where(tied > 1, (relevant - 1) / np.maximum(tied - 1, 1), 0.0)
-    gained = (relevant_before + 1) * inverse_places + slope * (tied - (before + 1) * inverse_places)
+    gained = (relevant_before + 1) * inverse_places + slope * (counted - (before + 1) * inverse_places)
+    summed = (relevant / np.maximum(tied, 1) * gained).sum(axis=-1)
     total = relevant.sum(axis=-1)
-    summed = (relevant / size * gained).sum(axis=-1)
-    return np.asarray(np.divide(summed, total, out=np.full(total.shape, np.nan), where=total > 0))
+    best = total if at is None else np.minimum(total, at)
+    return np.asarray(np.divide(summed, best, out=np.full(total.shape, np.nan), where=total > 0))
 
 
-def roc_curve(table: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Rates at which irrelevant and relevant items lie within each distance, all queries together.
+def roc_curve(table: IntArray | FloatArray, *, pooled: bool = True) -> tuple[FloatArray, FloatArray]:
+    """Rates at which irrelevant and relevant items lie within each distance.
+
+    Parameters
+    ----------
+    table : array of shape (q, n_distances, 2)
+    pooled : bool
+        One curve of all queries together; otherwise one for each query.
 
     Returns
     -------
-    false_positive, true_positive : arrays of shape (n_distances + 1,)
+    false_positive, true_positive : arrays of shape (n_distances + 1,) or (q, n_distances + 1)
         From (0, 0), accepting nothing, to (1, 1).
     """
-    counts = table.reshape(-1, *table.shape[-2:]).sum(axis=0)
-    within = np.concatenate([np.zeros((1, 2)), np.cumsum(counts, axis=0)])
-    rates = within / np.maximum(within[-1], 1)
-    return rates[:, 0], rates[:, 1]
+    counts = table.reshape(-1, *table.shape[-2:]).sum(axis=0) if pooled else table
+    within = np.cumsum(counts, axis=-2)
+    within = np.concatenate([np.zeros_like(within[..., :1, :]), within], axis=-2)
+    rates = within / np.maximum(within[..., -1:, :], 1)
+    return rates[..., 0], rates[..., 1]
 
 
 def equal_error_rate(false_positive: FloatArray, true_positive: FloatArray) -> float:
@@ -93,13 +108,19 @@ def equal_error_rate(false_positive: FloatArray, true_positive: FloatArray) -> f
     >>> equal_error_rate(np.array([0.0, 0.1, 1.0]), np.array([0.0, 0.9, 1.0]))
     0.1
     """
+    above, share = equal_error_place(false_positive, true_positive)
+    low, high = false_positive[max(above - 1, 0)], false_positive[above]
+    return float(low + share * (high - low))
+
+
+def equal_error_place(false_positive: FloatArray, true_positive: FloatArray) -> tuple[int, float]:
+    """Where a ROC curve crosses equal errors: the first point past it, and the share of the way to it."""
     excess = false_positive - (1 - true_positive)
     above = int(np.argmax(excess >= 0))
     if above == 0:
-        return float(false_positive[0])
+        return 0, 1.0
     low, high = excess[above - 1], excess[above]
-    share = -low / (high - low)
-    return float(false_positive[above - 1] + share * (false_positive[above] - false_positive[above - 1]))
+    return above, float(-low / (high - low))
 
 
 def precision_recall_curve(table: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -117,25 +138,54 @@ def precision_recall_curve(table: IntArray) -> tuple[FloatArray, FloatArray]:
     return precision, relevant / max(relevant[-1], 1)
 
 
+def expected_hits(table: IntArray, k: int) -> FloatArray:
+    """Relevant items among the first ``k`` of every query, expected over tied orders, (q,).
+
+    Examples
+    --------
+    >>> expected_hits(np.array([[[1, 1], [0, 1]]]), k=1)
+    array([0.5])
+    """
+    tied = table.sum(axis=-1)
+    before = np.cumsum(tied, axis=-1) - tied
+    # Of the items at one distance, those that fit within k are a random choice among them.
+    taken = np.clip(k - before, 0, tied)
+    return np.asarray((table[..., 1] * (taken / np.maximum(tied, 1))).sum(axis=-1))
+
+
 def precision_recall_at(table: IntArray, k: int) -> tuple[FloatArray, FloatArray]:
     """Precision and recall of the first ``k`` items of every query, expected over tied orders.
 
     Returns
     -------
     precision, recall : arrays of shape (q,)
-        Recall is NaN for a query without any relevant item. With fewer than ``k`` items in the
-        database precision is still a share of ``k``.
+        NaN for a query without any relevant item. With fewer than ``k`` items in the database
+        precision is still a share of ``k``.
 
     Examples
     --------
     >>> precision_recall_at(np.array([[[1, 1], [0, 1]]]), k=1)
     (array([0.5]), array([0.25]))
     """
-    tied = table.sum(axis=-1)
-    before = np.cumsum(tied, axis=-1) - tied
-    # Of the items at one distance, those that fit within k are a random choice among them.
-    taken = np.clip(k - before, 0, tied)
-    found = (table[..., 1] * (taken / np.maximum(tied, 1))).sum(axis=-1)
-    total: NDArray[np.int64] = table[..., 1].sum(axis=-1)
-    recall = np.divide(found, total, out=np.full(found.shape, np.nan), where=total > 0)
-    return found / k, recall
+    return shares_of(expected_hits(table, k), np.full(table.shape[:-2], k), table[..., 1].sum(axis=-1))
+
+
+def precision_recall_within(table: IntArray, radius: int) -> tuple[FloatArray, FloatArray]:
+    """Precision and recall of everything within a distance of every query.
+
+    Returns
+    -------
+    precision, recall : arrays of shape (q,)
+        NaN for a query without any relevant item; precision is 0 where nothing is found.
+    """
+    found = table[..., : radius + 1, :].sum(axis=-2)
+    return shares_of(found[..., 1], found.sum(axis=-1), table[..., 1].sum(axis=-1))
+
+
+def shares_of(
+    hits: NDArray[np.generic], retrieved: IntArray, relevant: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Precision and recall from counts; NaN where nothing is relevant."""
+    nothing = relevant == 0
+    precision = np.where(nothing, np.nan, hits / np.maximum(retrieved, 1))
+    return precision, np.where(nothing, np.nan, hits / np.maximum(relevant, 1))

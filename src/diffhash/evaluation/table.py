@@ -7,18 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CodeError, InputError
-from ..labels import group_labels
-from ..types import CodeArray
+from .. import native
+from ..errors import CodeError, InputError, PairsError
+from ..labels import LabelGroups, group_labels
+from ..types import CodeArray, IntArray, PairIndex
 
-__all__ = ["distance_table"]
+__all__ = ["distance_table", "pair_distance_table"]
 
-_BLOCK_CELLS = 1 << 20
+Table = NDArray[np.int64]
 
 
 def distance_table(
-    query_codes: CodeArray, database_codes: CodeArray, query_labels: Any, database_labels: Any
-) -> NDArray[np.int64]:
+    query_codes: CodeArray,
+    database_codes: CodeArray,
+    query_labels: Any,
+    database_labels: Any,
+    *,
+    own: Any = None,
+) -> Table:
     """For each query, how many items of the database lie at each distance.
 
     Parameters
@@ -27,6 +33,8 @@ def distance_table(
         Packed codes of one width.
     query_labels, database_labels : arrays of shape (q,), (n,), or bool (q, n_labels), (n, n_labels)
         An item is relevant if it has the query's label, or one in common with it.
+    own : int array of shape (q,), optional
+        Row of the database that is the query itself, which is then not counted; -1 for none.
 
     Returns
     -------
@@ -41,55 +49,102 @@ def distance_table(
            [0, 1],
            [1, 0]])
     """
-    caller = "evaluate"
+    _check_codes(query_codes, database_codes)
+    groups = checked_groups(query_labels, database_labels, len(query_codes), len(database_codes))
+    x, y = (side if groups.sets is None else groups.sets[side] for side in (groups.x, groups.y))
+    table = native.distance_table(query_codes, database_codes, x, y)
+    if own is not None:
+        rows, items = checked_own(own, len(query_codes), len(database_codes))
+        relevant = are_relevant(groups, rows, items)
+        # Each query has one own item, so no cell occurs twice.
+        table[rows, _distances(query_codes, database_codes, rows, items), relevant] -= 1
+    return table
+
+
+def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relevant: PairIndex) -> Table:
+    """The same table when relevance is given pair by pair, and nothing else is relevant.
+
+    Parameters
+    ----------
+    query_codes, database_codes : uint8 arrays of shape (q, n_bytes), (n, n_bytes)
+    relevant : (i, j)
+        Item ``j[p]`` is relevant to query ``i[p]``. Repeated pairs count once.
+
+    Examples
+    --------
+    >>> codes = np.array([[0b00], [0b01]], dtype=np.uint8)
+    >>> pair_distance_table(codes, codes, ([0, 1], [1, 1]))[:, :2].tolist()
+    [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
+    """
+    _check_codes(query_codes, database_codes)
+    n_queries, n_items = len(query_codes), len(database_codes)
+    i, j = (np.asarray(side, dtype=np.int64) for side in relevant)
+    if i.shape != j.shape or i.ndim != 1:
+        raise PairsError(
+            f"evaluate: relevant needs two arrays of one length, got shapes {i.shape} and {j.shape}."
+        )
+    for rows, n, what in ((i, n_queries, "query"), (j, n_items, "item")):
+        if rows.size and (rows.min() < 0 or rows.max() >= n):
+            raise PairsError(f"evaluate: relevant names a {what} outside 0 to {n - 1}.")
+    keys = np.unique(i * n_items + j)
+    i, j = keys // n_items, keys % n_items
+    table = native.distance_table(
+        query_codes, database_codes, np.zeros(n_queries, int), np.ones(n_items, int)
+    )
+    cells = i * table.shape[1] + _distances(query_codes, database_codes, i, j)
+    found = np.bincount(cells, minlength=table.shape[0] * table.shape[1]).reshape(table.shape[:2])
+    table[:, :, 0] -= found
+    table[:, :, 1] = found
+    return table
+
+
+def checked_groups(query_labels: Any, database_labels: Any, n_queries: int, n_items: int) -> LabelGroups:
+    """Labels of both sides, grouped, once their lengths are right."""
+    groups = group_labels(query_labels, database_labels, caller="evaluate")
+    for name, labels, n in (("query_labels", groups.x, n_queries), ("database_labels", groups.y, n_items)):
+        if len(labels) != n:
+            raise InputError(f"evaluate: {name} has {len(labels)} rows for {n} objects.")
+    return groups
+
+
+def checked_own(own: Any, n_queries: int, n_items: int) -> tuple[IntArray, IntArray]:
+    """Queries that are in the database, and their rows in it."""
+    rows = np.asarray(own)
+    if rows.shape != (n_queries,) or rows.dtype.kind not in "iu":
+        raise InputError(
+            f"evaluate: own must hold one row number for each of {n_queries} queries, "
+            f"got {rows.dtype} of shape {rows.shape}."
+        )
+    if rows.min() < -1 or rows.max() >= n_items:
+        raise InputError(f"evaluate: own must lie between -1 (none) and {n_items - 1}.")
+    queries = np.flatnonzero(rows >= 0)
+    return queries, rows[queries]
+
+
+def are_relevant(groups: LabelGroups, rows: IntArray, items: IntArray) -> IntArray:
+    """1 where the item is relevant to the query, 0 where not, pair by pair."""
+    x, y = groups.x[rows], groups.y[items]
+    if groups.sets is None:
+        return np.asarray(x == y, dtype=np.intp)
+    return np.asarray((groups.sets[x] & groups.sets[y]).any(axis=1), dtype=np.intp)
+
+
+def _distances(
+    query_codes: CodeArray, database_codes: CodeArray, rows: IntArray, items: IntArray
+) -> IntArray:
+    return np.asarray(np.bitwise_count(query_codes[rows] ^ database_codes[items]).sum(axis=1, dtype=np.intp))
+
+
+def _check_codes(query_codes: Any, database_codes: Any) -> None:
     for name, codes in (("query_codes", query_codes), ("database_codes", database_codes)):
-        if (
-            not isinstance(codes, np.ndarray)
-            or codes.dtype != np.uint8
-            or codes.ndim != 2
-            or 0 in codes.shape
-        ):
-            got = (
-                f"{codes.dtype} of shape {codes.shape}"
-                if isinstance(codes, np.ndarray)
-                else type(codes).__name__
-            )
+        is_array = isinstance(codes, np.ndarray)
+        if not is_array or codes.dtype != np.uint8 or codes.ndim != 2 or 0 in codes.shape:
+            got = f"{codes.dtype} of shape {codes.shape}" if is_array else type(codes).__name__
             raise CodeError(
-                f"{caller}: {name} must be packed codes, uint8 of shape (n, n_bytes), not empty; got {got}."
+                f"evaluate: {name} must be packed codes, uint8 of shape (n, n_bytes), not empty; got {got}."
             )
     if query_codes.shape[1] != database_codes.shape[1]:
         raise CodeError(
-            f"{caller}: query codes have {query_codes.shape[1]} bytes, database codes {database_codes.shape[1]}. "
-            "Encode both with one model."
+            f"evaluate: query codes have {query_codes.shape[1]} bytes, database codes "
+            f"{database_codes.shape[1]}. Encode both with one model."
         )
-    groups = group_labels(query_labels, database_labels, caller=caller)
-    for name, labels, codes in (
-        ("query_labels", groups.x, query_codes),
-        ("database_labels", groups.y, database_codes),
-    ):
-        if len(labels) != len(codes):
-            raise InputError(f"{caller}: {name} has {len(labels)} rows for {len(codes)} codes.")
-    queries, items = _words(query_codes), _words(database_codes)
-    n_cells = 2 * (8 * query_codes.shape[1] + 1)
-    table = np.empty((len(queries), n_cells), dtype=np.int64)
-    step = max(1, _BLOCK_CELLS // len(items))
-    for start in range(0, len(queries), step):
-        block = slice(start, start + step)
-        cells = np.zeros((len(queries[block]), len(items)), dtype=np.int64)
-        for word in range(items.shape[1]):
-            cells += np.bitwise_count(queries[block, word, None] ^ items[:, word])
-        cells *= 2
-        if groups.sets is None:
-            cells += groups.x[block, None] == groups.y
-        else:
-            cells += (groups.sets[groups.x[block]].astype(np.float32) @ groups.sets[groups.y].T) > 0
-        cells += np.arange(len(cells))[:, None] * n_cells
-        table[block] = np.bincount(cells.ravel(), minlength=len(cells) * n_cells).reshape(-1, n_cells)
-    return table.reshape(len(queries), -1, 2)
-
-
-def _words(codes: CodeArray) -> NDArray[np.uint64]:
-    """Codes as whole 64-bit words, padded with zeros."""
-    padded = np.zeros((len(codes), -(-codes.shape[1] // 8) * 8), dtype=np.uint8)
-    padded[:, : codes.shape[1]] = codes
-    return padded.view(np.uint64)

@@ -49,9 +49,10 @@ def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
             check_number(by_name["bandwidth"][m], "bandwidth", caller=caller, open_low=True, high=1e300)
         check_number(by_name["shrinkage"][m], "shrinkage", caller=caller, high=1.0)
         check_flag(by_name["center"][m], "center", caller=caller)
-        if by_name["kernel"][m] != "gaussian" and not callable(by_name["kernel"][m]):
+        kernel = by_name["kernel"][m]
+        if not callable(kernel) and not (isinstance(kernel, str) and kernel == "gaussian"):
             raise ParameterError(
-                f'{caller}: kernel must be "gaussian" or a function kernel(X, landmarks), got {by_name["kernel"][m]!r}.'
+                f'{caller}: kernel must be "gaussian" or a function kernel(X, landmarks), got {kernel!r}.'
             )
     maps: dict[str, FeatureMap] = {}
     for m in couple.modalities:
@@ -72,7 +73,7 @@ def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
             bandwidth=by_name["bandwidth"][m],
             shrinkage=by_name["shrinkage"][m],
             center=by_name["center"][m],
-            kernel=None if kernel == "gaussian" else kernel,
+            kernel=kernel if callable(kernel) else None,
             who=f"{caller}: modality {m!r}",
         )
     return maps

@@ -99,6 +99,8 @@ def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kerne
         )
     modalities = tuple(header["modalities"])
     parameters = {key: _from_json(value, arrays) for key, value in header["parameters"].items()}
+    if kernel is not None:
+        parameters["kernel"] = kernel
     hasher = _CLASSES[name](**parameters)
     maps, projections, thresholds = {}, {}, {}
     for number, (modality, described) in enumerate(zip(modalities, header["maps"], strict=True)):

@@ -38,6 +38,11 @@ def choose_landmarks(
     """
     who = f"{caller}: modality {modality!r}"
     if not isinstance(how, str):
+        if np.ndim(how) != 2 and not scipy.sparse.issparse(how):
+            raise ParameterError(
+                f'{who}: landmarks must be "random", "kmeans" or an array of shape (l, {X.shape[1]}), '
+                f"got {type(how).__name__}."
+            )
         given = check_features(how, X.shape[1], caller=f"{caller}, landmarks", modality=modality)
         given = np.array(given.toarray() if scipy.sparse.issparse(given) else given)
         n_distinct = len(_distinct_rows(given))

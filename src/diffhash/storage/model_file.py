@@ -91,6 +91,8 @@ def _checksum(text: str, tensors: Mapping[str, NDArray[Any]]) -> str:
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
     """Write a file that is either whole or not there, also after a power cut."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with temporary.open("xb") as file:

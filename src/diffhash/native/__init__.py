@@ -1,0 +1,23 @@
+"""Hamming distances at the speed of memory: C++ kernels, with NumPy in their place where there are none.
+
+Every function has the same results with every kernel; :func:`build_info` says which one runs.
+"""
+
+from .dispatch import BuildInfo, available_kernels, build_info
+from .packing import pack_signs, project, project_and_pack
+from .search import Neighbours, Ranges, top_k, within
+from .tables import distance_table
+
+__all__ = [
+    "BuildInfo",
+    "Neighbours",
+    "Ranges",
+    "available_kernels",
+    "build_info",
+    "distance_table",
+    "pack_signs",
+    "project",
+    "project_and_pack",
+    "top_k",
+    "within",
+]

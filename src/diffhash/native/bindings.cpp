@@ -1,0 +1,176 @@
+// The extension module: arrays in, arrays out. Shapes and types are checked by the Python face.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include "bandwidth.hpp"
+#include "distance_table.hpp"
+#include "top_k.hpp"
+#include "within.hpp"
+
+namespace nb = nanobind;
+using namespace diffhash;
+
+namespace {
+
+template <class T, int Dimensions>
+using Array = nb::ndarray<T, nb::ndim<Dimensions>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Owned = nb::ndarray<nb::numpy, T, nb::ndim<1>>;
+
+void require(bool holds, const char* what) {
+    if (!holds) throw std::invalid_argument(what);
+}
+
+Codes codes_of(const Array<const std::uint8_t, 2>& array) {
+    require(array.shape(1) >= 1 && array.shape(1) <= kMaxCodeBytes, "codes have 1 to 512 bytes");
+    return {array.data(), array.shape(0), array.shape(1)};
+}
+
+const Kernel& kernel_named(const std::string& name) {
+    const Kernel* kernel = find_kernel(name.c_str());
+    if (!kernel) throw std::invalid_argument("no such kernel on this CPU: " + name);
+    return *kernel;
+}
+
+// True when a signal handler raised (Ctrl-C). Outside the main thread Python never says so.
+bool signal_came() {
+    const nb::gil_scoped_acquire gil;
+    return PyErr_CheckSignals() != 0;
+}
+
+// Runs without the GIL; raises what the signal handler raised if it was interrupted.
+template <class Call>
+void interruptible(const Call& call) {
+    bool complete = false;
+    {
+        const nb::gil_scoped_release release;
+        Interrupt interrupt(signal_came);
+        complete = call(interrupt);
+    }
+    if (!complete) throw nb::python_error();
+}
+
+template <class T>
+Owned<T> hand_over(std::vector<T>&& values) {
+    auto* moved = new std::vector<T>(std::move(values));
+    const nb::capsule owner(moved, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Owned<T>(moved->data(), {moved->size()}, owner);
+}
+
+template <class Bits>
+Filter filter_of(const std::optional<Bits>& allowed, std::size_t n) {
+    if (!allowed) return {};
+    require(allowed->shape(0) >= (n + 7) / 8, "the filter has fewer bits than there are rows");
+    return {allowed->data()};
+}
+
+template <class Ids>
+const std::int64_t* ids_of(const std::optional<Ids>& ids, std::size_t n) {
+    if (!ids) return nullptr;
+    require(ids->shape(0) == n, "as many ids as rows are needed");
+    return ids->data();
+}
+
+using Bytes = Array<const std::uint8_t, 1>;
+using Ids = Array<const std::int64_t, 1>;
+
+void bind_top_k(const Array<const std::uint8_t, 2>& codes, const Array<const std::uint8_t, 2>& queries,
+                const std::optional<Ids>& ids, const std::optional<Bytes>& allowed, std::size_t n_threads,
+                const std::string& kernel, const Array<std::int64_t, 2>& rows,
+                const Array<std::uint16_t, 2>& distances) {
+    require(codes.shape(1) == queries.shape(1), "codes and queries have different widths");
+    require(rows.shape(0) == queries.shape(0) && distances.shape(0) == queries.shape(0) &&
+                rows.shape(1) == distances.shape(1) && rows.shape(1) <= codes.shape(0),
+            "the result arrays have the wrong shape");
+    const TopKRequest request{codes_of(codes),           codes_of(queries),
+                              rows.shape(1),             filter_of(allowed, codes.shape(0)),
+                              ids_of(ids, codes.shape(0)), n_threads};
+    const Kernel& level = kernel_named(kernel);
+    interruptible([&](Interrupt& interrupt) {
+        return top_k(level, request, rows.data(), distances.data(), interrupt);
+    });
+}
+
+nb::tuple bind_within(const Array<const std::uint8_t, 2>& codes, const Array<const std::uint8_t, 2>& queries,
+                      unsigned radius, const std::optional<Ids>& ids, const std::optional<Bytes>& allowed,
+                      std::size_t n_threads, const std::string& kernel) {
+    require(codes.shape(1) == queries.shape(1), "codes and queries have different widths");
+    const WithinRequest request{codes_of(codes), codes_of(queries), radius,
+                                filter_of(allowed, codes.shape(0)), ids_of(ids, codes.shape(0)), n_threads};
+    const Kernel& level = kernel_named(kernel);
+    WithinResult result;
+    interruptible([&](Interrupt& interrupt) { return within(level, request, result, interrupt); });
+    return nb::make_tuple(hand_over(std::move(result.offsets)), hand_over(std::move(result.rows)),
+                          hand_over(std::move(result.distances)));
+}
+
+void bind_distance_table(const Array<const std::uint8_t, 2>& codes, const Array<const std::uint8_t, 2>& queries,
+                         const Ids& run_starts, const Array<const std::uint64_t, 2>& run_labels,
+                         const Array<const std::uint64_t, 2>& query_labels, bool any_bit, std::size_t n_threads,
+                         const std::string& kernel, const Array<std::int64_t, 3>& table) {
+    require(codes.shape(1) == queries.shape(1), "codes and queries have different widths");
+    const std::size_t n_runs = run_labels.shape(0);
+    require(run_starts.shape(0) == n_runs + 1 && run_starts.data()[0] == 0 &&
+                run_starts.data()[n_runs] == static_cast<std::int64_t>(codes.shape(0)),
+            "the runs do not cover the rows");
+    for (std::size_t run = 0; run < n_runs; ++run)
+        require(run_starts.data()[run] < run_starts.data()[run + 1], "a run is empty");
+    require(query_labels.shape(0) == queries.shape(0) && query_labels.shape(1) == run_labels.shape(1),
+            "labels have the wrong shape");
+    require(table.shape(0) == queries.shape(0) && table.shape(1) == 8 * codes.shape(1) + 1 && table.shape(2) == 2,
+            "the table has the wrong shape");
+    const TableRequest request{codes_of(codes),     codes_of(queries),   run_starts.data(), n_runs,
+                               run_labels.data(),   query_labels.data(), run_labels.shape(1), any_bit, n_threads};
+    const Kernel& level = kernel_named(kernel);
+    interruptible([&](Interrupt& interrupt) {
+        return distance_table(level, request, table.data(), interrupt);
+    });
+}
+
+template <class Real>
+void bind_pack(const Array<const Real, 2>& values, const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
+    const std::size_t rows = values.shape(0), n_bits = values.shape(1);
+    require(codes.shape(0) == rows && codes.shape(1) == (n_bits + 7) / 8, "the codes have the wrong shape");
+    const Kernel& level = kernel_named(kernel);
+    const nb::gil_scoped_release release;
+    if constexpr (sizeof(Real) == 4)
+        level.pack32(values.data(), rows, n_bits, codes.data());
+    else
+        level.pack64(values.data(), rows, n_bits, codes.data());
+}
+
+std::uint64_t bind_read_all(const Bytes& data, bool prefetch, std::size_t n_threads) {
+    const nb::gil_scoped_release release;
+    return read_all(data.data(), data.shape(0), prefetch, n_threads);
+}
+
+std::vector<std::string> kernels() {
+    std::vector<std::string> names;
+    for (const Kernel* const* level = available_kernels(); *level; ++level) names.emplace_back((*level)->name);
+    return names;
+}
+
+}  // namespace
+
+NB_MODULE(_kernels, m) {
+    m.doc() = "Native kernels of diffhash; use diffhash.native.";
+    m.def("kernels", &kernels, "Levels that this CPU can run, best first.");
+    m.def("top_k", &bind_top_k, nb::arg("codes"), nb::arg("queries"), nb::arg("ids").none(), nb::arg("allowed").none(),
+          nb::arg("n_threads"), nb::arg("kernel"), nb::arg("rows").noconvert(), nb::arg("distances").noconvert());
+    m.def("within", &bind_within, nb::arg("codes"), nb::arg("queries"), nb::arg("radius"), nb::arg("ids").none(),
+          nb::arg("allowed").none(), nb::arg("n_threads"), nb::arg("kernel"));
+    m.def("distance_table", &bind_distance_table, nb::arg("codes"), nb::arg("queries"), nb::arg("run_starts"),
+          nb::arg("run_labels"), nb::arg("query_labels"), nb::arg("any_bit"), nb::arg("n_threads"), nb::arg("kernel"),
+          nb::arg("table").noconvert());
+    m.def("read_all", &bind_read_all, nb::arg("data"), nb::arg("prefetch"), nb::arg("n_threads"),
+          "Reads the bytes and returns the xor of their words: for measuring memory.");
+    m.def("pack32", &bind_pack<float>, nb::arg("values"), nb::arg("kernel"), nb::arg("codes").noconvert());
+    m.def("pack64", &bind_pack<double>, nb::arg("values"), nb::arg("kernel"), nb::arg("codes").noconvert());
+}

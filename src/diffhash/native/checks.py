@@ -1,0 +1,103 @@
+"""What the kernels rely on: types, widths, contiguous memory, clean padding bits."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codes import code_bytes
+from ..errors import CodeError, InputError, ParameterError
+from ..types import CodeArray
+
+MAX_BITS = 4096
+
+
+def as_codes(codes: Any, *, caller: str, name: str) -> CodeArray:
+    """Check packed codes and have their rows one after the other in memory; other layouts are copied."""
+    array = np.asanyarray(codes)
+    if array.dtype != np.uint8 or array.ndim != 2:
+        raise CodeError(
+            f"{caller}: {name} must be packed codes, uint8 of shape (n, bytes), "
+            f"got {array.dtype} of shape {array.shape}. Pack bits with diffhash.codes.pack."
+        )
+    if not 1 <= array.shape[1] <= MAX_BITS // 8:
+        raise CodeError(
+            f"{caller}: {name} must have 1 to {MAX_BITS // 8} bytes a code (8 to {MAX_BITS} bits), "
+            f"got {array.shape[1]}."
+        )
+    return np.ascontiguousarray(array)
+
+
+def as_queries(queries: Any, width: int, n_bits: int, *, caller: str, name: str = "queries") -> CodeArray:
+    """Check query codes of the given width, and have their padding bits cleared."""
+    array = as_codes(queries, caller=caller, name=name)
+    if array.shape[1] != width:
+        raise CodeError(
+            f"{caller}: the codes have {width} bytes, {name} has shape {array.shape}. "
+            "Encode both with the same model."
+        )
+    if n_bits % 8:
+        array = array.copy()
+        array[:, -1] &= (1 << n_bits % 8) - 1
+    return array
+
+
+def as_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
+    """Check the number of bits that count; by default all bits of all bytes."""
+    if n_bits is None:
+        return 8 * width
+    bits = as_count(n_bits, "n_bits", 1, caller=caller)
+    if code_bytes(bits) != width:
+        raise CodeError(
+            f"{caller}: codes of {bits} bits have {code_bytes(bits)} bytes, got codes of {width} bytes."
+        )
+    return bits
+
+
+def as_count(value: Any, name: str, least: int, *, caller: str) -> int:
+    """Read a whole number not below ``least``."""
+    try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
+        number = operator.index(value)
+    except TypeError:
+        raise ParameterError(f"{caller}: {name} must be a whole number, got {value!r}.") from None
+    if number < least:
+        raise ParameterError(f"{caller}: {name} must be at least {least}, got {number}.")
+    return number
+
+
+def as_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.int64]:
+    """Check ids: as many as there are codes, int64."""
+    array = np.asarray(ids)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InputError(
+            f"{caller}: {name} must be whole numbers of shape (n,), got {array.dtype} of shape {array.shape}."
+        )
+    if len(array) != n:
+        raise InputError(f"{caller}: {n} codes need {n} {name}, got {len(array)}.")
+    if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+        raise InputError(f"{caller}: {name} must fit int64, got {array.max()}.")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def as_allowed(allowed: Any, n: int, *, caller: str) -> NDArray[np.uint8] | None:
+    """Turn a filter into a bitmap: boolean of shape (n,), or already packed in little bit order."""
+    if allowed is None:
+        return None
+    array = np.asarray(allowed)
+    if array.dtype == np.bool_ and array.shape == (n,):
+        return np.packbits(array, bitorder="little")
+    if array.dtype == np.uint8 and array.shape == (code_bytes(n),):
+        bitmap = np.ascontiguousarray(array)
+        if n % 8:
+            bitmap = bitmap.copy()
+            bitmap[-1] &= (1 << n % 8) - 1
+        return bitmap
+    raise InputError(
+        f"{caller}: allowed must be bool of shape ({n},), or that packed into uint8 of shape "
+        f"({code_bytes(n)},), got {array.dtype} of shape {array.shape}."
+    )

@@ -1,0 +1,142 @@
+"""The kernels in NumPy: what runs where the extension was not built, and what it is tested against.
+
+Same names, arguments and results as the extension module ``_kernels``. Rows are taken in blocks,
+so that memory stays small; a query costs one pass over the codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..types import CodeArray, FloatArray
+
+BLOCK_ROWS = 1 << 16
+
+
+def kernels() -> list[str]:
+    """Levels of this implementation."""
+    return ["numpy"]
+
+
+def _words(codes: CodeArray) -> NDArray[Any]:
+    """View the codes in the widest words that need no copy."""
+    width = codes.shape[1]
+    for dtype in (np.uint64, np.uint32, np.uint16):
+        if width % np.dtype(dtype).itemsize == 0:
+            return codes.view(dtype)
+    return codes
+
+
+def _distances(codes: CodeArray, query: CodeArray) -> NDArray[np.uint16]:
+    words, key = _words(codes), _words(query[None, :])
+    distances = np.empty(len(codes), dtype=np.uint16)
+    for start in range(0, len(codes), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        np.bitwise_count(words[block] ^ key).sum(axis=1, dtype=np.uint16, out=distances[block])
+    return distances
+
+
+def _allowed_rows(allowed: NDArray[np.uint8] | None, n: int) -> NDArray[np.int64] | None:
+    if allowed is None:
+        return None
+    return np.flatnonzero(np.unpackbits(allowed, count=n, bitorder="little"))
+
+
+def _scored(
+    codes: CodeArray,
+    queries: CodeArray,
+    ids: NDArray[np.int64] | None,
+    allowed: NDArray[np.uint8] | None,
+) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.int64] | None, NDArray[np.int64] | None]]:
+    """Per query: distances of the allowed rows, these rows, and what decides between ties."""
+    rows = _allowed_rows(allowed, len(codes))
+    kept = codes if rows is None else codes[rows]
+    ties = ids if ids is None or rows is None else ids[rows]
+    for query in queries:
+        yield _distances(kept, query), rows, ties
+
+
+def _ordered(
+    found: NDArray[np.int64], distances: NDArray[np.uint16], ties: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """Positions sorted by (distance, id); positions come in row order."""
+    if ties is None:
+        return found[np.argsort(distances[found], kind="stable")]
+    return found[np.lexsort((ties[found], distances[found]))]
+
+
+def top_k(
+    codes: CodeArray,
+    queries: CodeArray,
+    ids: NDArray[np.int64] | None,
+    allowed: NDArray[np.uint8] | None,
+    n_threads: int,  # noqa: ARG001 - NumPy counts bits in one thread
+    kernel: str,  # noqa: ARG001 - there is one level only
+    rows: NDArray[np.int64],
+    distances: NDArray[np.uint16],
+) -> None:
+    """Write the k nearest rows of every query, k being the width of ``rows``."""
+    k = rows.shape[1]
+    if k == 0:
+        return
+    for q, (scores, row_numbers, ties) in enumerate(_scored(codes, queries, ids, allowed)):
+        bound = np.partition(scores, k - 1)[k - 1]
+        best = _ordered(np.flatnonzero(scores <= bound), scores, ties)[:k]
+        rows[q] = best if row_numbers is None else row_numbers[best]
+        distances[q] = scores[best]
+
+
+def within(
+    codes: CodeArray,
+    queries: CodeArray,
+    radius: int,
+    ids: NDArray[np.int64] | None,
+    allowed: NDArray[np.uint8] | None,
+    n_threads: int,  # noqa: ARG001 - as above
+    kernel: str,  # noqa: ARG001 - as above
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]:
+    """Offsets, rows and distances of all rows within the radius of every query."""
+    offsets = np.zeros(len(queries) + 1, dtype=np.int64)
+    all_rows = [np.empty(0, dtype=np.int64)]
+    all_distances = [np.empty(0, dtype=np.uint16)]
+    for q, (scores, row_numbers, ties) in enumerate(_scored(codes, queries, ids, allowed)):
+        found = _ordered(np.flatnonzero(scores <= radius), scores, ties)
+        offsets[q + 1] = offsets[q] + len(found)
+        all_rows.append(found if row_numbers is None else row_numbers[found])
+        all_distances.append(scores[found])
+    return offsets, np.concatenate(all_rows), np.concatenate(all_distances)
+
+
+def distance_table(
+    codes: CodeArray,
+    queries: CodeArray,
+    run_starts: NDArray[np.int64],
+    run_labels: NDArray[np.uint64],
+    query_labels: NDArray[np.uint64],
+    any_bit: bool,
+    n_threads: int,  # noqa: ARG001 - as above
+    kernel: str,  # noqa: ARG001 - as above
+    table: NDArray[np.int64],
+) -> None:
+    """Count relevant and irrelevant rows per query and distance into ``table``."""
+    bins = table.shape[1]
+    lengths = np.diff(run_starts)
+    for q, query in enumerate(queries):
+        if any_bit:
+            relevant = (run_labels & query_labels[q]).any(axis=1)
+        else:
+            relevant = (run_labels == query_labels[q]).all(axis=1)
+        shifted = _distances(codes, query) + np.repeat(relevant, lengths) * np.int64(bins)
+        table[q] += np.bincount(shifted, minlength=2 * bins).reshape(2, bins).T
+
+
+def pack32(values: FloatArray, kernel: str, codes: CodeArray) -> None:  # noqa: ARG001 - as above
+    """Write one bit per value, set where it is >= 0."""
+    codes[...] = np.packbits(values >= 0, axis=1, bitorder="little")
+
+
+pack64 = pack32

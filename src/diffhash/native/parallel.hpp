@@ -1,0 +1,102 @@
+// Threads for one call, and a way out of it.
+//
+// Threads are started per call and joined before it returns. A pool would save some 30 microseconds,
+// but a forked child has no pool threads and would wait for them for ever; a call that is too short
+// to be worth a thread runs in the caller's.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace diffhash {
+
+// Asks now and then whether to stop. Only the calling thread asks (in Python only the main thread
+// sees Ctrl-C); the others look at the flag.
+class Interrupt {
+public:
+    using Check = bool (*)();
+
+    explicit Interrupt(Check check) : check_(check), last_(Clock::now()) {}
+
+    bool stopped() const { return stop_.load(std::memory_order_relaxed); }
+    void stop() { stop_.store(true, std::memory_order_relaxed); }
+
+    // For the calling thread: cheap, asks at most every 50 ms.
+    void poll() {
+        if (!check_) return;
+        const auto now = Clock::now();
+        if (now - last_ < std::chrono::milliseconds(50)) return;
+        last_ = now;
+        if (check_()) stop();
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    Check check_;
+    Clock::time_point last_;
+    std::atomic<bool> stop_{false};
+};
+
+// Runs work(worker) on `n_threads` threads, the caller's being worker 0. An exception of any of them
+// stops all and is thrown again here.
+template <class Work>
+void run_threads(std::size_t n_threads, Interrupt& interrupt, const Work& work) {
+    if (n_threads <= 1) {
+        work(std::size_t{0});
+        return;
+    }
+    std::mutex mutex;
+    std::condition_variable finished;
+    std::size_t running = 0;
+    std::exception_ptr error;
+    const auto guarded = [&](std::size_t worker) {
+        try {
+            work(worker);
+        } catch (...) {
+            interrupt.stop();
+            const std::lock_guard<std::mutex> lock(mutex);
+            if (!error) error = std::current_exception();
+        }
+    };
+    std::vector<std::thread> threads;
+    threads.reserve(n_threads - 1);
+    try {
+        for (std::size_t worker = 1; worker < n_threads; ++worker) {
+            {
+                const std::lock_guard<std::mutex> lock(mutex);
+                ++running;
+            }
+            threads.emplace_back([&, worker] {
+                guarded(worker);
+                const std::lock_guard<std::mutex> lock(mutex);
+                --running;
+                finished.notify_one();
+            });
+        }
+    } catch (const std::system_error&) {
+        // No more threads to be had: those that started, and this one, share the work.
+        const std::lock_guard<std::mutex> lock(mutex);
+        --running;
+    }
+    guarded(0);
+    {
+        // The others may have a second's work left: keep asking whether to stop.
+        std::unique_lock<std::mutex> lock(mutex);
+        while (running) {
+            finished.wait_for(lock, std::chrono::milliseconds(50));
+            if (!running) break;
+            lock.unlock();
+            interrupt.poll();
+            lock.lock();
+        }
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (error) std::rethrow_exception(error);
+}
+
+}  // namespace diffhash
