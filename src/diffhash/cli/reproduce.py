@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from ..report import require_matplotlib, write_report
-from ..reproduction import Cell, Settings, Summary, run, summarise
+from ..reproduction import FILE_NAME, Cell, Settings, Summary, run, summarise
 from .progress import Work
 
 __all__ = ["reproduce"]
@@ -52,7 +52,14 @@ def reproduce(
         diffhash reproduce --out results --fresh --json
     """
     settings = Settings.quick(seeds) if quick else Settings.full(seeds)
-    summary = _run_with_progress(settings, out, fresh=not resume)
+    try:
+        summary = _run_with_progress(settings, out, fresh=not resume)
+    except KeyboardInterrupt:
+        kept = out / FILE_NAME
+        typer.echo(
+            f"diffhash: interrupted; {kept} has what is done, the same command goes on from there", err=True
+        )
+        raise typer.Exit(130) from None
     paths = write_report(summary, out)
     typer.echo(_as_json(summary, paths) if as_json else _as_text(summary, paths))
 

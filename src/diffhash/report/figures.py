@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import math
+import re
+from html import escape
 from typing import Any
 
 import matplotlib
@@ -53,7 +55,10 @@ def panel_svg(chart: Chart, panel: Panel) -> str:
         figure = _figure(*_PANEL_SIZE)
         _draw_panel(figure.subplots(), chart, panel)
         text = _saved(figure, "svg").decode()
-    text = text[text.index("<svg") :]
+    # Names of groups repeat from panel to panel, and nothing refers to them.
+    text = re.sub(r' id="[A-Za-z0-9.]+_[0-9]+"', "", text[text.index("<svg") :])
+    label = escape(f"{chart.title}; {panel.title}")
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
     for color, variable in ((INK, "--ink"), (SOFT, "--soft"), (GRID, "--grid")):
         text = text.replace(color, f"var({variable})")
     return text.strip()
@@ -68,7 +73,9 @@ def _figure(width: float, height: float) -> Figure:
 def _saved(figure: Figure, kind: str, **options: Any) -> bytes:
     buffer = io.BytesIO()
     # No date and no version inside: the same numbers give the same bytes.
-    metadata: dict[str, Any] = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
+    metadata: dict[str, Any] = (
+        dict.fromkeys(("Date", "Creator", "Format", "Type")) if kind == "svg" else {"Software": None}
+    )
     figure.savefig(buffer, format=kind, metadata=metadata, **options)
     return buffer.getvalue()
 

@@ -7,12 +7,13 @@ findings, and ``diffhash reproduce`` draws them.
 from .cells import Cell, compute, plan
 from .findings import Finding
 from .methods import METHODS, Method
-from .results import Results, ResultsFileError
-from .run import run
+from .results import FILE_NAME, Results, ResultsFileError
+from .runner import run
 from .settings import Settings
 from .summary import Chart, Curve, Panel, Summary, Table, summarise
 
 __all__ = [
+    "FILE_NAME",
     "METHODS",
     "Cell",
     "Chart",

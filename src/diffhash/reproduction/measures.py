@@ -8,7 +8,7 @@ import numpy as np
 
 from ..codes import pack, unpack
 from ..datasets import Split
-from ..evaluation import Evaluation, equal_error_rate, evaluate
+from ..evaluation import Evaluation, euclidean_distances, evaluate, evaluate_distances
 from ..hashers.base import BaseHasher
 from ..types import FloatArray, IntArray
 
@@ -18,8 +18,6 @@ __all__ = ["DIRECTIONS", "RATES", "measure_codes", "measure_euclidean"]
 DIRECTIONS = {"x→y": ("x", "y"), "y→x": ("y", "x")}
 #: False positive rates at which ROC curves are kept.
 RATES = np.concatenate([[0.0], np.logspace(-4, 0, 161)])
-
-_BINS = 1 << 14
 
 
 def measure_codes(
@@ -59,24 +57,12 @@ def measure_euclidean(X: FloatArray, labels: IntArray) -> dict[str, Any]:
     -------
     dict with "eer", "map" and "roc", the true positive rates at ``RATES``
     """
-    X = X - X.mean(axis=0)
-    square = np.einsum("ij,ij->i", X, X)
-    precision, counts = [], np.zeros((2, _BINS))
-    edges = np.linspace(0, 4 * float(square.max()), _BINS + 1)
-    for row in range(len(X)):
-        distance = np.delete(square + square[row] - 2 * (X @ X[row]), row)
-        relevant = np.delete(labels == labels[row], row)
-        for kind in (0, 1):
-            counts[kind] += np.histogram(distance[relevant == kind], edges)[0]
-        places = np.flatnonzero(relevant[np.argsort(distance)]) + 1
-        if len(places):
-            precision.append(np.mean(np.arange(1, len(places) + 1) / places))
-    within = np.concatenate([np.zeros((2, 1)), np.cumsum(counts, axis=1)], axis=1)
-    rates = within / np.maximum(within[:, -1:], 1)
+    own = np.arange(len(X))
+    found = evaluate_distances(euclidean_distances(X, X), labels, labels, own=own, max_k=1)
     return {
-        "eer": _rounded(equal_error_rate(*rates)),
-        "map": _rounded(np.mean(precision)),
-        "roc": _kept_rates(*rates),
+        "eer": _rounded(found.equal_error_rate),
+        "map": _rounded(found.mean_average_precision),
+        "roc": _kept_rates(*found.roc),
     }
 
 
