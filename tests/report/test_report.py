@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from diffhash.report import write_report
+from diffhash.report.figures import chart_files, panel_svg
 from diffhash.report.style import SERIES
 from diffhash.reproduction import METHODS, Finding, Table, run, summarise
 from tests.reproduction_settings import tiny_settings
@@ -23,9 +24,13 @@ def summary(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(summary, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("report")
-    return write_report(summary, folder)[0].read_text(encoding="utf-8")
+def paths(summary, tmp_path_factory):
+    return write_report(summary, tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture(scope="module")
+def page(paths):
+    return paths[0].read_text(encoding="utf-8")
 
 
 class _Tags(HTMLParser):
@@ -59,14 +64,14 @@ def _parsed(page: str) -> _Tags:
     return parser
 
 
-def test_every_figure_is_written_as_png_and_svg(summary, tmp_path):
-    paths = write_report(summary, tmp_path)
+def test_every_figure_is_written_as_png_and_svg(summary, paths):
+    folder = paths[0].parent
 
     assert paths[0].name == "report.html"
     for chart in summary.charts:
-        assert (tmp_path / f"{chart.name}.png").read_bytes().startswith(b"\x89PNG")
-        ElementTree.fromstring((tmp_path / f"{chart.name}.svg").read_text(encoding="utf-8"))
-    assert sorted(tmp_path.iterdir()) == sorted(paths)
+        assert (folder / f"{chart.name}.png").read_bytes().startswith(b"\x89PNG")
+        ElementTree.fromstring((folder / f"{chart.name}.svg").read_text(encoding="utf-8"))
+    assert sorted(folder.iterdir()) == sorted(paths)
 
 
 def test_page_has_figures_tables_and_findings(summary, page):
@@ -81,6 +86,14 @@ def test_page_has_figures_tables_and_findings(summary, page):
         assert all(line in text for line in finding.evidence)
     assert "Where this agrees with the paper and where it does not" in text
     assert "162" in text
+
+
+def test_findings_are_there_as_text(summary, paths):
+    text = (paths[0].parent / "findings.md").read_text(encoding="utf-8")
+
+    for finding in summary.findings:
+        assert f"{finding.verdict}.**" in text
+    assert text.count("\n| --- |") == len(summary.tables)
 
 
 def test_page_needs_nothing_beside_itself(page):
@@ -133,16 +146,16 @@ def test_hostile_text_is_shown_and_never_run(summary, tmp_path):
     assert not {"script", "img"} & {tag for tag, _ in tags.seen}
     assert not any(name.startswith("on") for _, attrs in tags.seen for name in attrs)
     assert HOSTILE in "".join(tags.text)
+    markdown = (tmp_path / "findings.md").read_text(encoding="utf-8")
+    assert "<" not in markdown
 
 
-def test_same_numbers_give_the_same_bytes(summary, tmp_path):
-    first, second = tmp_path / "a", tmp_path / "b"
-    for folder in (first, second):
-        folder.mkdir()
-        write_report(summary, folder)
+def test_same_numbers_give_the_same_bytes(summary, paths):
+    chart = summary.charts[-1]
 
-    for path in first.iterdir():
-        assert path.read_bytes() == (second / path.name).read_bytes(), path.name
+    for name, content in chart_files(chart).items():
+        assert content == (paths[0].parent / name).read_bytes(), name
+    assert panel_svg(chart, chart.panels[0]) in paths[0].read_text(encoding="utf-8")
 
 
 def test_every_method_has_a_look_of_its_own():

@@ -37,7 +37,7 @@ def reproduce(
 ) -> None:
     """Run the experiment of the paper Multimodal diff-hash and compare.
 
-    Writes report.html, figures (PNG and SVG) and results.json.
+    Writes report.html, findings.md, figures (PNG and SVG) and results.json.
 
     The full run takes about a quarter of an hour on two cores.
 

@@ -20,6 +20,7 @@ from .style import GRID, INK, SERIES, SOFT, Look, matplotlib_settings
 __all__ = ["chart_files", "panel_svg"]
 
 _PANEL_SIZE = (3.45, 2.9)
+_MARGINS = {"left": 0.17, "right": 0.95, "bottom": 0.155, "top": 0.915}
 _X_LABELS = {
     "roc": "False positive rate",
     "bits": "Hash length m (bits)",
@@ -42,18 +43,23 @@ def chart_files(chart: Chart) -> dict[str, bytes]:
         figure.legend(
             handles=handles, loc="outside lower center", ncols=n_columns, handlelength=3.2, columnspacing=1.8
         )
-        figure.patch.set_facecolor("white")
-        return {
-            f"{chart.name}.png": _saved(figure, "png", dpi=200, facecolor="white"),
-            f"{chart.name}.svg": _saved(figure, "svg", facecolor="white"),
-        }
+        svg = _saved(figure, "svg", facecolor="white")
+        # The layout is found by now and the same for both.
+        figure.set_layout_engine("none")
+        png = _saved(figure, "png", dpi=200, facecolor="white")
+        return {f"{chart.name}.png": png, f"{chart.name}.svg": svg}
 
 
 def panel_svg(chart: Chart, panel: Panel) -> str:
     """One panel as an ``<svg>`` element for a page: text stays text, colours of ink become variables."""
     with matplotlib.rc_context(matplotlib_settings(text_as_paths=False)):  # type: ignore[arg-type]
         figure = _figure(*_PANEL_SIZE)
-        _draw_panel(figure.subplots(), chart, panel)
+        # All panels of a page are alike, so their margins need no layout of their own.
+        figure.set_layout_engine("none")
+        axes = figure.subplots(gridspec_kw=_MARGINS)
+        _draw_panel(axes, chart, panel)
+        # On a phone panels stand below each other, and each needs its label.
+        axes.set_ylabel(axes.get_ylabel() or chart.y_label)
         text = _saved(figure, "svg").decode()
     # Names of groups repeat from panel to panel, and nothing refers to them.
     text = re.sub(r' id="[A-Za-z0-9.]+_[0-9]+"', "", text[text.index("<svg") :])

@@ -69,7 +69,7 @@ def _head(results: Results) -> str:
         )
     links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title in _SECTIONS.items())
     return (
-        "<header><h1>Multimodal diff-hash, reproduced</h1>"
+        "<header><h1>Multimodal diff‑hash, reproduced</h1>"
         '<p class="lead">The experiment of section 6 of M. M. Bronstein, <cite>Multimodal diff-hash</cite> (2011), '
         f"run with diffhash {escape(results.environment.get('diffhash', '?'))} on {seeds}, "
         f"{escape(results.updated[:10])}. Lines are means, bands reach from the lowest to the highest seed.</p>"
@@ -94,12 +94,20 @@ def _tally(findings: tuple[Finding, ...]) -> str:
     )
 
 
+def _kept_together(text: str) -> str:
+    """Escaped, and with no line break inside "K = 25" or "0.1 / 0.7"."""
+    text = escape(text)
+    for sign in ("=", "/"):
+        text = text.replace(f" {sign} ", f"\u00a0{sign}\u00a0")
+    return text
+
+
 def _chip(verdict: str) -> str:
     return f'<span class="verdict {_VERDICTS.get(verdict, "")}">{escape(verdict)}</span>'
 
 
 def _finding(finding: Finding) -> str:
-    evidence = "".join(f"<li>{escape(line)}</li>" for line in finding.evidence)
+    evidence = "".join(f"<li>{_kept_together(line)}</li>" for line in finding.evidence)
     return (
         f'<article class="finding"><h3>{escape(finding.statement)}</h3>{_chip(finding.verdict)}'
         f'<p class="rule">Agrees if: {escape(finding.rule)}</p><ul>{evidence}</ul></article>'

@@ -29,7 +29,7 @@ def require_matplotlib() -> None:
 
 
 def write_report(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]:
-    """Write ``report.html`` and every figure as PNG and SVG.
+    """Write ``report.html``, ``findings.md``, and every figure as PNG and SVG.
 
     Parameters
     ----------
@@ -43,9 +43,13 @@ def write_report(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]
     """
     require_matplotlib()
     from .figures import chart_files
+    from .markdown import findings_markdown
     from .page import page_html
 
-    contents = {"report.html": page_html(summary).encode()}
+    contents = {
+        "report.html": page_html(summary).encode(),
+        "findings.md": findings_markdown(summary).encode(),
+    }
     for chart in summary.charts:
         contents |= chart_files(chart)
     paths = [Path(folder) / name for name in contents]

@@ -98,7 +98,7 @@ METHODS: dict[str, Method] = {
         Method(
             "cm-ssh-5",
             "CM-SSH, best of 5 directions",
-            "CM-SSH of 5",
+            "CM-SSH (best of 5)",
             _boosted(5),
             False,
             False,
