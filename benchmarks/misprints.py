@@ -260,13 +260,16 @@ def _boosting() -> Iterator[tuple[str, str, bool, Measure]]:
 
         return measure
 
-    def ours(n_directions: int) -> Measure:
-        return lambda job: job.score_hasher(dh.BoostedHash(n_bits=N_BITS, n_directions=n_directions))
+    def ours(n_directions: int, standardize: bool) -> Measure:
+        return lambda job: job.score_hasher(
+            dh.BoostedHash(n_bits=N_BITS, n_directions=n_directions, standardize=standardize)
+        )
 
     yield step, "minimised as printed", False, by(minimise=True)
     for n, name in ((1, "1 direction"), (5, "5 directions")):
         yield step, f"maximised, uniform start over pairs, {name}", False, by(start="uniform", n_directions=n)
-        yield step, f"maximised, half of the mass on each set, {name}", True, ours(n)
+        yield step, f"maximised, half of the mass on each set, {name}", False, ours(n, False)
+        yield step, f"the same on standardised features, {name}", True, ours(n, True)
 
 
 def _consequences() -> Iterator[tuple[str, str, bool, Measure]]:

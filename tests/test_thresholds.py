@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import diffhash as dh
-from diffhash.histograms import JointHistogram, bin_values, grid_edges, joint_counts
+from diffhash.histograms import JointHistogram, bin_values, grid_edges
+from diffhash.native import joint_counts
 from diffhash.thresholds import choose_thresholds, joint_cost, search_grid
 
 from .reference import error_rates, pair_sums

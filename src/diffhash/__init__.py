@@ -4,7 +4,7 @@ from importlib.metadata import version as _version
 
 from . import codes, datasets, errors, evaluation, native
 from .evaluation import evaluate
-from .hashers import BoostedHash, DiffHash, KernelDiffHash, load
+from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
 from .index import HammingIndex
 from .pairs import Pairs
 
@@ -14,6 +14,7 @@ __all__ = [
     "HammingIndex",
     "KernelDiffHash",
     "Pairs",
+    "RefinedHash",
     "codes",
     "datasets",
     "errors",

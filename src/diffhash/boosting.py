@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from .histograms import joint_counts
 from .maps import MappedView
 from .moments import augmented_product, incidence, shifted
+from .native import joint_counts
 from .pairs import ResolvedPairs
 from .thresholds import agreement, search_grid
 from .types import FloatArray, IntArray, PairIndex

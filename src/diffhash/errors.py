@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 __all__ = [
     "CodeError",
+    "ConvergenceWarning",
     "DiffhashError",
     "DiffhashWarning",
     "FeatureCountError",
@@ -82,6 +83,10 @@ class NewerFormatError(ModelFileError):
 
 class DiffhashWarning(UserWarning):
     """Base of all warnings of this package."""
+
+
+class ConvergenceWarning(DiffhashWarning):
+    """An optimisation was cut off while it was still gaining."""
 
 
 class RankWarning(DiffhashWarning):

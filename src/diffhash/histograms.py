@@ -13,10 +13,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .native import joint_counts
 from .pairs import PairScheme
 from .types import FloatArray, IntArray, PairIndex
 
-__all__ = ["JointHistogram", "bin_values", "grid_edges", "joint_counts"]
+__all__ = ["JointHistogram", "bin_values", "grid_edges"]
 
 Counts = NDArray[Any]
 _REACH = 3.0  # the grid spans the mean and this many standard deviations on either side
@@ -147,39 +148,6 @@ class JointHistogram:
         related = groups.related(table).reshape(self.rows_y.shape)
         # (groups, bits, bins) x (groups, bits, bins) -> (bits, bins, bins); counts are exact in float64.
         return np.asarray(self.rows_x.transpose(1, 2, 0).astype(np.float64) @ related.transpose(1, 0, 2))
-
-
-def joint_counts(
-    bins_x: IntArray, bins_y: IntArray, index: PairIndex, n_bins: int, weights: FloatArray | None = None
-) -> Counts:
-    """Count pairs by the cell they fall into, for every bit.
-
-    Parameters
-    ----------
-    bins_x, bins_y : int arrays of shape (n_bits, n), (n_bits, n')
-    index : (i, j), row numbers of the pairs
-    n_bins : int
-    weights : array with a number for each pair, optional
-        Sum these instead of counting.
-
-    Returns
-    -------
-    array of shape (n_bits, n_bins, n_bins)
-
-    Examples
-    --------
-    >>> joint_counts(np.array([[0, 1]]), np.array([[1, 0]]), ([0, 1, 1], [0, 0, 1]), 2)
-    array([[[0, 1],
-            [1, 1]]])
-    """
-    i, j = index
-    counts = np.empty((len(bins_x), n_bins**2), dtype=np.int64 if weights is None else np.float64)
-    for bit, (x, y) in enumerate(zip(bins_x, bins_y, strict=True)):
-        # Widened before they are gathered: there are fewer objects than pairs.
-        cells = (x.astype(np.intp) * n_bins).take(i)
-        cells += y.astype(np.intp).take(j)
-        counts[bit] = np.bincount(cells, weights, minlength=n_bins**2)
-    return counts.reshape(-1, n_bins, n_bins)
 
 
 def grid_edges(mean: FloatArray, deviation: FloatArray, n_bins: int) -> FloatArray:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .errors import PairsError
 from .labels import LabelGroups, group_labels, sample_pairs
-from .types import PairIndex
+from .types import IntArray, PairIndex
 from .validation import check_count
 
 __all__ = ["PairScheme", "Pairs", "ResolvedPairs"]
@@ -277,6 +277,27 @@ class ResolvedPairs:
             of_labels,
             lambda: np.full(self.n_x, self.n_x - 1.0),
         )
+
+    def subset(self, rows_x: IntArray, rows_y: IntArray) -> ResolvedPairs:
+        """The pairs among some rows of the views, which are renumbered in the order given.
+
+        Rows must not repeat; aligned rows and one view need the same rows on both sides.
+        """
+        places_x, places_y = np.full(self.n_x, -1), np.full(self.n_y, -1)
+        places_x[rows_x], places_y[rows_y] = np.arange(len(rows_x)), np.arange(len(rows_y))
+        n_x, n_y = len(rows_x), len(rows_y)
+
+        def among(index: PairIndex | None) -> PairIndex | None:
+            if index is None:
+                return None
+            i, j = places_x[index[0]], places_y[index[1]]
+            kept = (i >= 0) & (j >= 0)
+            return _as_set((i[kept], j[kept]), n_x, n_y, self.one_view, "some", "subset")
+
+        positive, negative, groups = among(self.positive), among(self.negative), self.groups
+        if groups is not None:
+            groups = LabelGroups(groups.x[rows_x], groups.y[rows_y], groups.n_groups, groups.sets)
+        return ResolvedPairs(n_x, n_y, self.one_view, positive, negative, groups, self.aligned)
 
     def listed(
         self, n_positive: int, n_negative: int, rng: np.random.Generator, *, caller: str

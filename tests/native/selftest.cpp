@@ -154,9 +154,11 @@ void check_pack(const Kernel& kernel, Pack pack) {
         for (auto& v : values)
             v = random_bits() % 4 ? static_cast<Real>(static_cast<int>(random_bits() % 9) - 4) : special[random_bits() % 5];
         std::vector<std::uint8_t> codes(rows * width, 0xAA), expected(rows * width);
+        std::vector<Real> thresholds(n_bits);
+        for (auto& t : thresholds) t = static_cast<Real>(static_cast<int>(random_bits() % 3) - 1);
         for (std::size_t i = 0; i < values.size(); ++i)
-            if (values[i] >= 0) expected[i / n_bits * width + i % n_bits / 8] |= static_cast<std::uint8_t>(1 << i % n_bits % 8);
-        pack(values.data(), rows, n_bits, codes.data());
+            if (values[i] >= thresholds[i % n_bits]) expected[i / n_bits * width + i % n_bits / 8] |= static_cast<std::uint8_t>(1 << i % n_bits % 8);
+        pack(values.data(), rows, n_bits, thresholds.data(), codes.data());
         expect(codes == expected, kernel, "pack", n_bits, rows, sizeof(Real));
     }
 }

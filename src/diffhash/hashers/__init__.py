@@ -5,5 +5,6 @@ from .boosted import BoostedHash
 from .diff import DiffHash
 from .kernel_diff import KernelDiffHash
 from .model_io import load
+from .refined import RefinedHash
 
-__all__ = ["BaseHasher", "BoostedHash", "DiffHash", "KernelDiffHash", "load"]
+__all__ = ["BaseHasher", "BoostedHash", "DiffHash", "KernelDiffHash", "RefinedHash", "load"]

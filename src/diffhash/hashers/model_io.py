@@ -17,11 +17,14 @@ from .base import BaseHasher, Learned
 from .boosted import BoostedHash
 from .diff import DiffHash
 from .kernel_diff import KernelDiffHash
+from .refined import RefinedHash
 
 __all__ = ["load", "save_hasher"]
 
 #: The only classes that a file can name.
-_CLASSES: dict[str, type[BaseHasher]] = {c.__name__: c for c in (DiffHash, KernelDiffHash, BoostedHash)}
+_CLASSES: dict[str, type[BaseHasher]] = {
+    c.__name__: c for c in (DiffHash, KernelDiffHash, BoostedHash, RefinedHash)
+}
 
 
 def save_hasher(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:

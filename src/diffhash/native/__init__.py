@@ -4,6 +4,7 @@ Every function has the same results with every kernel; :func:`build_info` says w
 """
 
 from .dispatch import BuildInfo, available_kernels, build_info
+from .joint import joint_counts
 from .packing import pack_signs, project, project_and_pack
 from .search import Neighbours, Ranges, top_k, within
 from .tables import distance_table
@@ -15,6 +16,7 @@ __all__ = [
     "available_kernels",
     "build_info",
     "distance_table",
+    "joint_counts",
     "pack_signs",
     "project",
     "project_and_pack",

@@ -124,26 +124,24 @@ std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned 
     return found;
 }
 
-void pack32(const float* values, std::size_t rows, std::size_t n_bits, std::uint8_t* codes) {
-    const __m512 zero = _mm512_setzero_ps();
+void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds, std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 16 <= n_bits; b += 16) {
-            const unsigned mask = _mm512_cmp_ps_mask(_mm512_loadu_ps(values + b), zero, _CMP_GE_OQ);
+            const unsigned mask = _mm512_cmp_ps_mask(_mm512_loadu_ps(values + b), _mm512_loadu_ps(thresholds + b), _CMP_GE_OQ);
             *codes++ = static_cast<std::uint8_t>(mask);
             *codes++ = static_cast<std::uint8_t>(mask >> 8);
         }
-        for (; b < n_bits; b += 8) *codes++ = sign_byte(values + b, n_bits - b < 8 ? n_bits - b : 8);
+        for (; b < n_bits; b += 8) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b < 8 ? n_bits - b : 8);
     }
 }
 
-void pack64(const double* values, std::size_t rows, std::size_t n_bits, std::uint8_t* codes) {
-    const __m512d zero = _mm512_setzero_pd();
+void pack64(const double* values, std::size_t rows, std::size_t n_bits, const double* thresholds, std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 8 <= n_bits; b += 8)
-            *codes++ = static_cast<std::uint8_t>(_mm512_cmp_pd_mask(_mm512_loadu_pd(values + b), zero, _CMP_GE_OQ));
-        if (b < n_bits) *codes++ = sign_byte(values + b, n_bits - b);
+            *codes++ = static_cast<std::uint8_t>(_mm512_cmp_pd_mask(_mm512_loadu_pd(values + b), _mm512_loadu_pd(thresholds + b), _CMP_GE_OQ));
+        if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
     }
 }
 

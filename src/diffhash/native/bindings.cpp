@@ -11,6 +11,7 @@
 
 #include "bandwidth.hpp"
 #include "distance_table.hpp"
+#include "joint_counts.hpp"
 #include "top_k.hpp"
 #include "within.hpp"
 
@@ -134,16 +135,41 @@ void bind_distance_table(const Array<const std::uint8_t, 2>& codes, const Array<
     });
 }
 
+void bind_joint_counts(const Array<const std::uint8_t, 2>& x, const Array<const std::uint8_t, 2>& y, const Ids& i,
+                       const Ids& j, const std::optional<Array<const double, 1>>& weights, std::size_t n_threads,
+                       nb::ndarray<nb::ndim<3>, nb::c_contig, nb::device::cpu> result) {
+    require(x.shape(0) == y.shape(0) && i.shape(0) == j.shape(0), "bins or pairs have different lengths");
+    require(!weights || weights->shape(0) == i.shape(0), "a weight for every pair is needed");
+    require(result.shape(0) == x.shape(0) && result.shape(1) == result.shape(2), "the result has the wrong shape");
+    require(result.dtype() == (weights ? nb::dtype<double>() : nb::dtype<std::int64_t>()),
+            "the result has the wrong type");
+    const JointRequest request{x.data(), x.shape(1),  y.data(),   y.shape(1),      i.data(), j.data(),
+                               weights ? weights->data() : nullptr, i.shape(0), x.shape(0), result.shape(1), n_threads};
+    interruptible([&](Interrupt& interrupt) {
+        return weights ? joint_counts(request, static_cast<double*>(result.data()), interrupt)
+                       : joint_counts(request, static_cast<std::int64_t*>(result.data()), interrupt);
+    });
+}
+
 template <class Real>
-void bind_pack(const Array<const Real, 2>& values, const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
-    const std::size_t rows = values.shape(0), n_bits = values.shape(1);
-    require(codes.shape(0) == rows && codes.shape(1) == (n_bits + 7) / 8, "the codes have the wrong shape");
+void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& thresholds, std::size_t n_threads,
+               const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
+    const std::size_t rows = values.shape(0), n_bits = values.shape(1), width = (n_bits + 7) / 8;
+    require(codes.shape(0) == rows && codes.shape(1) == width, "the codes have the wrong shape");
+    require(thresholds.shape(0) == n_bits, "a threshold for every bit is needed");
     const Kernel& level = kernel_named(kernel);
     const nb::gil_scoped_release release;
-    if constexpr (sizeof(Real) == 4)
-        level.pack32(values.data(), rows, n_bits, codes.data());
-    else
-        level.pack64(values.data(), rows, n_bits, codes.data());
+    Interrupt interrupt(nullptr);
+    // Below a megabyte of values a thread costs more than it brings.
+    n_threads = std::clamp<std::size_t>(values.nbytes() >> 20, 1, n_threads);
+    run_threads(n_threads, interrupt, [&](std::size_t worker) {
+        const std::size_t begin = rows * worker / n_threads, count = rows * (worker + 1) / n_threads - begin;
+        const Real* first = values.data() + begin * n_bits;
+        if constexpr (sizeof(Real) == 4)
+            level.pack32(first, count, n_bits, thresholds.data(), codes.data() + begin * width);
+        else
+            level.pack64(first, count, n_bits, thresholds.data(), codes.data() + begin * width);
+    });
 }
 
 std::uint64_t bind_read_all(const Bytes& data, bool prefetch, std::size_t n_threads) {
@@ -169,8 +195,12 @@ NB_MODULE(_kernels, m) {
     m.def("distance_table", &bind_distance_table, nb::arg("codes"), nb::arg("queries"), nb::arg("run_starts"),
           nb::arg("run_labels"), nb::arg("query_labels"), nb::arg("any_bit"), nb::arg("n_threads"), nb::arg("kernel"),
           nb::arg("table").noconvert());
+    m.def("joint_counts", &bind_joint_counts, nb::arg("x"), nb::arg("y"), nb::arg("i"), nb::arg("j"),
+          nb::arg("weights").none(), nb::arg("n_threads"), nb::arg("result").noconvert());
     m.def("read_all", &bind_read_all, nb::arg("data"), nb::arg("prefetch"), nb::arg("n_threads"),
           "Reads the bytes and returns the xor of their words: for measuring memory.");
-    m.def("pack32", &bind_pack<float>, nb::arg("values"), nb::arg("kernel"), nb::arg("codes").noconvert());
-    m.def("pack64", &bind_pack<double>, nb::arg("values"), nb::arg("kernel"), nb::arg("codes").noconvert());
+    m.def("pack32", &bind_pack<float>, nb::arg("values"), nb::arg("thresholds"), nb::arg("n_threads"),
+          nb::arg("kernel"), nb::arg("codes").noconvert());
+    m.def("pack64", &bind_pack<double>, nb::arg("values"), nb::arg("thresholds"), nb::arg("n_threads"),
+          nb::arg("kernel"), nb::arg("codes").noconvert());
 }

@@ -134,9 +134,33 @@ def distance_table(
         table[q] += np.bincount(shifted, minlength=2 * bins).reshape(2, bins).T
 
 
-def pack32(values: FloatArray, kernel: str, codes: CodeArray) -> None:  # noqa: ARG001 - as above
-    """Write one bit per value, set where it is >= 0."""
-    codes[...] = np.packbits(values >= 0, axis=1, bitorder="little")
+def joint_counts(
+    x: NDArray[np.uint8],
+    y: NDArray[np.uint8],
+    i: NDArray[np.int64],
+    j: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+    n_threads: int,  # noqa: ARG001 - as above
+    result: NDArray[np.generic],
+) -> None:
+    """Count (or sum the weights of) pairs per bit and cell into ``result``."""
+    n_bins = result.shape[1]
+    for bit, (row_x, row_y) in enumerate(zip(x, y, strict=True)):
+        # Widened before they are gathered: there are fewer objects than pairs.
+        cells = (row_x.astype(np.intp) * n_bins).take(i)
+        cells += row_y.astype(np.intp).take(j)
+        result[bit] = np.bincount(cells, weights, minlength=n_bins**2).reshape(n_bins, n_bins)
+
+
+def pack32(
+    values: FloatArray,
+    thresholds: FloatArray,
+    n_threads: int,  # noqa: ARG001 - as above
+    kernel: str,  # noqa: ARG001 - as above
+    codes: CodeArray,
+) -> None:
+    """Write one bit per value, set where it is not below the threshold."""
+    codes[...] = np.packbits(values >= thresholds, axis=1, bitorder="little")
 
 
 pack64 = pack32

@@ -52,9 +52,11 @@ struct Kernel {
     std::size_t (*select16)(const std::uint16_t* distances, std::size_t rows, unsigned limit,
                             std::uint32_t* positions);
 
-    // Bit b of a row is (values[b] >= 0); padding bits are 0, NaN gives 0.
-    void (*pack32)(const float* values, std::size_t rows, std::size_t n_bits, std::uint8_t* codes);
-    void (*pack64)(const double* values, std::size_t rows, std::size_t n_bits, std::uint8_t* codes);
+    // Bit b of a row is (values[b] >= thresholds[b]); padding bits are 0, NaN gives 0.
+    void (*pack32)(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds,
+                   std::uint8_t* codes);
+    void (*pack64)(const double* values, std::size_t rows, std::size_t n_bits, const double* thresholds,
+                   std::uint8_t* codes);
 };
 
 // Null where the level was not compiled in. Whether the CPU can run it is dispatch.cpp's business.

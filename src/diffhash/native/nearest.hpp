@@ -31,7 +31,7 @@ public:
         : k_(k), capacity_(capacity), bound_(n_bits + 1), ids_(ids), counts_(n_bits + 1) {}
 
     static std::size_t capacity_for(std::size_t k, std::size_t rows) {
-        return std::min(std::max(rows, k), k + std::max<std::size_t>(256, k / 2));
+        return std::min(std::max(rows, k), k + std::max<std::size_t>(256, k));
     }
 
     // A row is worth offering only at a distance up to this; -1: none is.
@@ -103,10 +103,13 @@ private:
                 taken_.erase(end, taken_.end());
             }
         } else {
+            // Which stay is as good as random: a branch would be mispredicted every other time.
             std::size_t kept = 0, ties = 0;
             for (const Candidate c : taken_) {
                 const unsigned distance = distance_of(c);
-                if (distance < bound_ || (distance == bound_ && ties++ < spare)) taken_[kept++] = c;
+                taken_[kept] = c;
+                kept += (distance < bound_) | ((distance == bound_) & (ties < spare));
+                ties += distance == bound_;
             }
             taken_.resize(kept);
         }

@@ -157,17 +157,17 @@ std::size_t select16(const std::uint16_t* distances, std::size_t rows, unsigned 
     return found;
 }
 
-void pack32(const float* values, std::size_t rows, std::size_t n_bits, std::uint8_t* codes) {
+void pack32(const float* values, std::size_t rows, std::size_t n_bits, const float* thresholds, std::uint8_t* codes) {
     const std::uint32_t bits[8] = {1, 2, 4, 8, 16, 32, 64, 128};
     const uint32x4_t low = vld1q_u32(bits), high = vld1q_u32(bits + 4);
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
         for (; b + 8 <= n_bits; b += 8) {
-            const uint32x4_t first = vandq_u32(vcgezq_f32(vld1q_f32(values + b)), low);
-            const uint32x4_t second = vandq_u32(vcgezq_f32(vld1q_f32(values + b + 4)), high);
+            const uint32x4_t first = vandq_u32(vcgeq_f32(vld1q_f32(values + b), vld1q_f32(thresholds + b)), low);
+            const uint32x4_t second = vandq_u32(vcgeq_f32(vld1q_f32(values + b + 4), vld1q_f32(thresholds + b + 4)), high);
             *codes++ = static_cast<std::uint8_t>(vaddvq_u32(vorrq_u32(first, second)));
         }
-        if (b < n_bits) *codes++ = sign_byte(values + b, n_bits - b);
+        if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
     }
 }
 

@@ -9,16 +9,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "prefetch.hpp"
+
 #if defined(_MSC_VER)
 #define DIFFHASH_INLINE __forceinline
 #else
 #define DIFFHASH_INLINE inline __attribute__((always_inline))
-#endif
-
-#if defined(__GNUC__)
-#define DIFFHASH_PREFETCH(address) __builtin_prefetch(address)
-#else
-#define DIFFHASH_PREFETCH(address) ((void)0)
 #endif
 
 namespace diffhash {
@@ -148,18 +144,19 @@ std::size_t select_plain(const Distance* distances, std::size_t rows, unsigned l
 }
 
 template <class Real>
-DIFFHASH_INLINE std::uint8_t sign_byte(const Real* values, std::size_t count) {
+DIFFHASH_INLINE std::uint8_t sign_byte(const Real* values, const Real* thresholds, std::size_t count) {
     unsigned byte = 0;
-    for (std::size_t b = 0; b < count; ++b) byte |= static_cast<unsigned>(values[b] >= 0) << b;
+    for (std::size_t b = 0; b < count; ++b) byte |= static_cast<unsigned>(values[b] >= thresholds[b]) << b;
     return static_cast<std::uint8_t>(byte);
 }
 
 template <class Real>
-void pack_plain(const Real* values, std::size_t rows, std::size_t n_bits, std::uint8_t* codes) {
+void pack_plain(const Real* values, std::size_t rows, std::size_t n_bits, const Real* thresholds,
+                std::uint8_t* codes) {
     for (std::size_t r = 0; r < rows; ++r, values += n_bits) {
         std::size_t b = 0;
-        for (; b + 8 <= n_bits; b += 8) *codes++ = sign_byte(values + b, 8);
-        if (b < n_bits) *codes++ = sign_byte(values + b, n_bits - b);
+        for (; b + 8 <= n_bits; b += 8) *codes++ = sign_byte(values + b, thresholds + b, 8);
+        if (b < n_bits) *codes++ = sign_byte(values + b, thresholds + b, n_bits - b);
     }
 }
 

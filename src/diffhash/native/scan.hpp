@@ -11,6 +11,7 @@
 
 #include "kernel.hpp"
 #include "parallel.hpp"
+#include "prefetch.hpp"
 
 namespace diffhash {
 
@@ -171,6 +172,9 @@ private:
     void score(const Block& block, const Visit& visit) {
         const std::uint8_t* planes =
             kernel_.prepare_block(block.codes, block.count, codes_.code_bytes, planes_.data());
+        // The next block comes in while this one is scored.
+        const std::uint8_t* next = block.codes + block.count * codes_.code_bytes;
+        for (std::size_t line = 0; line < block_rows_ * codes_.code_bytes; line += 64) DIFFHASH_PREFETCH(next + line);
         const std::uint8_t* table = tables_.data();
         for (std::size_t q = 0; q < n_queries_; q += kernel_.group, table += table_bytes_) {
             unsigned minimum[kMaxGroup];

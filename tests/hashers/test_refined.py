@@ -1,0 +1,154 @@
+"""What is particular to RefinedHash: its own choices, its guards, and bad luck."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import diffhash as dh
+from diffhash.errors import ConvergenceWarning, ParameterError
+from diffhash.selection import hold_out, score_codes
+
+FIXED = {"features": "linear", "ridge": 0.01, "penalty": 0.003, "negative_target": -1.0}
+
+
+def score(hasher, split):
+    codes = [hasher.encode(X, modality=m) for m, X in split.views.items()]
+    return dh.evaluate(*codes, split.labels["x"], split.labels["y"]).mean_average_precision
+
+
+@pytest.fixture(scope="module")
+def data():
+    return dh.datasets.make_paper_data(n_classes=8, n_train=400, n_test=200, center_scale=4.0, random_state=5)
+
+
+@pytest.fixture(scope="module")
+def pairs(data):
+    return dh.Pairs.from_labels(data.train.labels["x"], data.train.labels["y"])
+
+
+def test_auto_beats_the_plain_method_on_unseen_objects(data, pairs):
+    refined = dh.RefinedHash(n_bits=16, n_landmarks=100).fit(data.train.views, pairs)
+    plain = dh.DiffHash(n_bits=7).fit(data.train.views, pairs)
+    assert score(refined, data.test) > score(plain, data.test) + 0.03
+    assert refined.losses_[-1] < refined.losses_[0]
+
+
+def test_more_bits_than_features_and_than_rank_do_not_hurt(data, pairs):
+    scores = [
+        score(dh.RefinedHash(n_bits=m, **FIXED).fit(data.train.views, pairs), data.test) for m in (8, 32, 130)
+    ]
+    assert scores[1] > scores[0] - 0.01
+    assert scores[2] > scores[1] - 0.01
+
+
+def test_no_bit_is_constant_on_the_training_objects(data, pairs):
+    hasher = dh.RefinedHash(n_bits=32, positive_weight=20.0, min_share=0.1, **FIXED).fit(
+        data.train.views, pairs
+    )
+    for modality in ("x", "y"):
+        bits = dh.codes.unpack(hasher.encode(data.train.views[modality], modality=modality), 32)
+        assert bits.mean(axis=0).min() >= 0.09
+        assert bits.mean(axis=0).max() <= 0.91
+
+
+def test_progress_is_called_with_falling_losses(data, pairs):
+    seen = []
+    dh.RefinedHash(n_bits=8, progress=lambda i, loss: seen.append((i, loss)), **FIXED).fit(
+        data.train.views, pairs
+    )
+    assert [i for i, _ in seen] == list(range(1, len(seen) + 1))
+    assert len(seen) > 2
+    assert min(loss for _, loss in seen) < seen[0][1]
+
+
+def test_stopping_while_the_loss_still_falls_is_told():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 30))
+    views = {"x": x, "y": x @ rng.normal(size=(30, 30))}
+    with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
+        dh.RefinedHash(
+            n_bits=24, max_iter=6, features="linear", ridge=0.0, penalty=0.0, negative_target=0.0
+        ).fit(views, dh.Pairs.aligned(200))
+
+
+@pytest.mark.parametrize("n", [4, 9])
+def test_tiny_sets_are_learned_without_a_search(n):
+    """Fewer objects than bits, too few to hold any out."""
+    rng = np.random.default_rng(1)
+    views = {"x": rng.normal(size=(n, 5)), "y": rng.normal(size=(n, 3))}
+    hasher = dh.RefinedHash(n_bits=16).fit(views, dh.Pairs.aligned(n))
+    assert hasher.encode(views["x"], modality="x").shape == (n, 2)
+
+
+def test_repeated_rows_and_wild_scales(data, pairs):
+    scale = 10.0 ** np.linspace(-6, 6, 128)
+    views = {"x": (data.train.views["x"] * scale).astype(np.float64), "y": data.train.views["y"]}
+    views = {m: np.concatenate([X, X]) for m, X in views.items()}
+    labels = np.tile(data.train.labels["x"], 2)
+    hasher = dh.RefinedHash(n_bits=16, n_landmarks=100).fit(views, dh.Pairs.from_labels(labels, labels))
+    codes = (
+        hasher.encode(data.test.views["x"] * scale, modality="x"),
+        hasher.encode(data.test.views["y"], modality="y"),
+    )
+    truth = data.test.labels["x"]
+    assert dh.evaluate(*codes, truth, truth).mean_average_precision > 0.7
+
+
+def test_separable_data_does_not_diverge():
+    labels = np.repeat([0, 1], 50)
+    views = {
+        "x": np.where(labels[:, None], 1.0, -1.0) + np.zeros((100, 2)),
+        "y": labels[:, None] * [3.0, 1.0],
+    }
+    views["x"][:, 1] += np.arange(100) % 3
+    hasher = dh.RefinedHash(n_bits=4, features="linear").fit(views, dh.Pairs.from_labels(labels, labels))
+    codes = hasher.encode(views["x"], modality="x"), hasher.encode(views["y"], modality="y")
+    assert dh.evaluate(*codes, labels, labels).mean_average_precision == 1.0
+    assert np.isfinite(hasher.projections_["x"]).all()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "says"),
+    [
+        ({"features": "deep"}, "features must be one of"),
+        ({"metric": "cosine"}, "metric must be one of"),
+        ({"width": 0.0}, "width"),
+        ({"ridge": -1.0}, "ridge"),
+        ({"penalty": "strong"}, "penalty"),
+        ({"negative_target": -2.0}, "negative_target"),
+        ({"positive_weight": 0.0}, "positive_weight"),
+        ({"validation_share": 1.0}, "validation_share"),
+        ({"progress": 3}, "progress must be a function"),
+        ({"max_iter": 0}, "max_iter"),
+    ],
+)
+def test_bad_parameters(data, pairs, parameters, says):
+    with pytest.raises(ParameterError, match=says):
+        dh.RefinedHash(n_bits=4, **parameters).fit(data.train.views, pairs)
+
+
+def test_held_out_objects_share_nothing_with_the_others():
+    labels = np.arange(40) % 4
+    resolved = dh.Pairs.from_labels(labels, labels).resolve(40, 40)
+    split = hold_out(resolved, 0.25, 1000, np.random.default_rng(0))
+    assert len(split.judge_rows[0]) == 10
+    assert not set(split.fit_rows[0]) & set(split.judge_rows[0])
+    assert split.judge_pairs.n_positive == sum(
+        labels[i] == labels[j] for i in split.judge_rows[0] for j in split.judge_rows[1]
+    )
+
+
+def test_scores_prefer_codes_that_agree():
+    good = np.array([[0], [255], [0], [255]], dtype=np.uint8)
+    bad = good[::-1]
+    labels = [0, 1, 0, 1]
+    i = np.arange(4)
+    for pairs in (
+        dh.Pairs.from_labels(labels, labels),
+        dh.Pairs(positive=([0, 1], [2, 3]), negative=([0, 1], [1, 2])),
+        dh.Pairs(positive=(np.r_[i, i], np.r_[i, (i + 2) % 4])),
+    ):
+        resolved = pairs.resolve(4, 4)
+        assert score_codes(good, good, resolved) == 1.0
+        assert score_codes(good, bad, resolved) < 0.5

@@ -1,0 +1,107 @@
+"""The Gram form against the explicit sum over all pairs; the gradient against finite differences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import approx_fprime
+
+import diffhash as dh
+from diffhash.refinement import Affine, PairLoss, refine
+from diffhash.rotation import rotated_frame, useful_rank
+
+from .strategies import problems
+
+
+def slow_loss(H, G, positive, negative, target, weight):
+    """The loss as it is written: a sum over pairs."""
+    m = H.shape[1]
+    on_positive = np.mean([(H[i] @ G[j] / m - 1) ** 2 for i, j in positive])
+    on_negative = np.mean([(H[i] @ G[j] / m - target) ** 2 for i, j in negative])
+    return weight * on_positive + on_negative
+
+
+def codes_of(problem, m, seed):
+    rng = np.random.default_rng(seed)
+    H = np.tanh(rng.normal(size=(len(problem.x), m)))
+    return H, H if problem.one_view else np.tanh(rng.normal(size=(len(problem.y), m)))
+
+
+@given(problems(), st.integers(1, 4), st.integers(0, 2**31), st.sampled_from([-1.0, 0.0, 0.3]))
+def test_gram_form_equals_the_sum_over_all_pairs(problem, m, seed, target):
+    if not (problem.positive and problem.negative):
+        return
+    resolved = problem.pairs.resolve(len(problem.x), None if problem.one_view else len(problem.y))
+    H, G = codes_of(problem, m, seed)
+
+    loss, dH, dG = PairLoss(resolved, m, target, 1.7)(H, G)
+
+    assert loss == pytest.approx(slow_loss(H, G, problem.positive, problem.negative, target, 1.7), abs=1e-10)
+
+    def at(flat):
+        both = flat.reshape(-1, m)
+        h, g = (both, both) if problem.one_view else (both[: len(H)], both[len(H) :])
+        return slow_loss(h, g, problem.positive, problem.negative, target, 1.7)
+
+    flat = H.ravel() if problem.one_view else np.concatenate([H, G]).ravel()
+    found = (dH + dG).ravel() if problem.one_view else np.concatenate([dH, dG]).ravel()
+    np.testing.assert_allclose(found, approx_fprime(flat, at, 1e-7), atol=1e-5)
+
+
+def test_sampled_positives_with_all_negatives_by_label(rng):
+    labels = rng.integers(0, 3, 12)
+    pairs = dh.Pairs.from_labels(labels, labels, n_positive=7, random_state=0)
+    resolved = pairs.resolve(12, 12)
+    positive = list(zip(*resolved.positive, strict=True))
+    negative = [(i, j) for i in range(12) for j in range(12) if labels[i] != labels[j]]
+    H, G = np.tanh(rng.normal(size=(2, 12, 3)))
+    assert PairLoss(resolved, 3, -1.0)(H, G)[0] == pytest.approx(
+        slow_loss(H, G, positive, negative, -1.0, 1.0)
+    )
+
+
+@pytest.mark.parametrize("one_view", [False, True])
+def test_refinement_lowers_its_loss_and_reports_progress(rng, one_view):
+    labels = rng.integers(0, 3, 60)
+    x = rng.normal(size=(3, 4))[labels] + 0.3 * rng.normal(size=(60, 4))
+    y = rng.normal(size=(3, 5))[labels] + 0.3 * rng.normal(size=(60, 5))
+    pairs = dh.Pairs.from_labels(labels) if one_view else dh.Pairs.from_labels(labels, labels)
+    loss = PairLoss(pairs.resolve(60, None if one_view else 60), 6, -1.0)
+    w_x = rng.normal(size=(4, 6))
+    w_y = w_x if one_view else rng.normal(size=(5, 6))
+    start = Affine((w_x, w_y), (np.zeros(6), np.zeros(6)))
+    seen = []
+
+    def value(affine):
+        H = np.tanh(x @ affine.weights[0] + affine.offsets[0])
+        return loss(H, H if one_view else np.tanh(y @ affine.weights[1] + affine.offsets[1]))[0]
+
+    found, _ = refine(
+        x, None if one_view else y, loss, start, penalty=1e-4, progress=lambda i, f: seen.append((i, f))
+    )
+
+    assert value(found) < 0.5 * value(start)
+    assert [i for i, _ in seen] == list(range(1, len(seen) + 1))
+    assert seen[-1][1] <= seen[0][1]
+    again, _ = refine(x, None if one_view else y, loss, start, penalty=1e-4)
+    np.testing.assert_array_equal(found.weights[0], again.weights[0])
+
+
+def test_the_frame_is_made_of_orthogonal_matrices_that_quantise_better_than_chance(rng):
+    values = np.sign(rng.normal(size=(300, 4))) @ np.linalg.qr(rng.normal(size=(4, 4)))[0] + 0.1 * rng.normal(
+        size=(300, 4)
+    )
+    frame = rotated_frame(values, 10, rng)
+    assert frame.shape == (4, 10)
+    for block in (frame[:, :4], frame[:, 4:8]):
+        np.testing.assert_allclose(block.T @ block, np.eye(4), atol=1e-8)
+        error = np.mean((np.sign(values @ block) - values @ block) ** 2)
+        random = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+        assert error < np.mean((np.sign(values @ random) - values @ random) ** 2)
+
+
+def test_useful_rank_is_what_beats_every_shuffle():
+    assert useful_rank(np.array([3.0, 2.0, 1.0]), np.array([1.5, 1.0])) == 2
+    assert useful_rank(np.array([1.0, 0.5]), np.array([2.0])) == 1
