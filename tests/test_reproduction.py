@@ -20,9 +20,10 @@ from diffhash.reproduction import (
     run,
     summarise,
 )
-from diffhash.reproduction.findings import AGREES, DISAGREES, PARTLY, check_statements
+from diffhash.reproduction.findings import check_statements
 from diffhash.reproduction.measures import DIRECTIONS, RATES, measure_euclidean
 from diffhash.reproduction.spread import Numbers
+from diffhash.reproduction.verdicts import AGREES, DISAGREES, PARTLY
 from tests.reproduction_settings import tiny_settings
 
 

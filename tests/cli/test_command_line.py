@@ -105,7 +105,7 @@ def test_reproduce_prints_json(tmp_path):
     found = json.loads(result.stdout)
     assert Path(found["report"]) == tmp_path / "report.html"
     assert found["settings"]["seeds"] == [0]
-    assert {"statement", "rule", "verdict", "evidence"} == set(found["findings"][0])
+    assert {"statement", "rule", "verdict", "conclusion", "evidence"} == set(found["findings"][0])
 
 
 def test_interrupted_process_continues(tmp_path):

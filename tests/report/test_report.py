@@ -137,7 +137,7 @@ def test_hostile_text_is_shown_and_never_run(summary, tmp_path):
         results=results,
         charts=(dataclasses.replace(chart, title=HOSTILE, caption=HOSTILE, y_label=HOSTILE, panels=panels),),
         tables=(Table(HOSTILE, HOSTILE, (HOSTILE, "K"), ((HOSTILE, HOSTILE),)),),
-        findings=(Finding(HOSTILE, HOSTILE, HOSTILE, (HOSTILE,)),),
+        findings=(Finding(HOSTILE, HOSTILE, HOSTILE, HOSTILE, (HOSTILE,)),),
     )
 
     page = write_report(hostile, tmp_path)[0].read_text(encoding="utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -92,10 +93,7 @@ def _as_json(summary: Summary, paths: list[Path]) -> str:
         "files": [str(path) for path in paths],
         "settings": results.settings.to_json(),
         "environment": results.environment,
-        "findings": [
-            {"statement": f.statement, "rule": f.rule, "verdict": f.verdict, "evidence": list(f.evidence)}
-            for f in summary.findings
-        ],
+        "findings": [asdict(finding) for finding in summary.findings],
         "tables": [{"title": t.title, "header": t.header, "rows": t.rows} for t in summary.tables],
     }
     return json.dumps(content, ensure_ascii=False, indent=2)

@@ -27,7 +27,8 @@ def _finding(finding: Finding) -> str:
     evidence = "\n".join(f"- {_plain(line)}" for line in finding.evidence)
     verdict = f"{_SIGNS.get(finding.verdict, '')} {_plain(finding.verdict)}".strip()
     return (
-        f"**{_plain(finding.statement)}**\n\n**{verdict}.** *Agrees if:* {_plain(finding.rule)}\n\n{evidence}"
+        f"**{_plain(finding.statement)}**\n\n**{verdict}.** {_plain(finding.conclusion)} "
+        f"*Agrees if:* {_plain(finding.rule)}\n\n{evidence}"
     )
 
 

@@ -110,6 +110,7 @@ def _finding(finding: Finding) -> str:
     evidence = "".join(f"<li>{_kept_together(line)}</li>" for line in finding.evidence)
     return (
         f'<article class="finding"><h3>{escape(finding.statement)}</h3>{_chip(finding.verdict)}'
+        f"<p>{_kept_together(finding.conclusion)}</p>"
         f'<p class="rule">Agrees if: {escape(finding.rule)}</p><ul>{evidence}</ul></article>'
     )
 

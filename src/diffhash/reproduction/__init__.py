@@ -5,12 +5,12 @@ findings, and ``diffhash reproduce`` draws them.
 """
 
 from .cells import Cell, compute, plan
-from .findings import Finding
 from .methods import METHODS, Method
 from .results import FILE_NAME, Results, ResultsFileError
 from .runner import run
 from .settings import Settings
 from .summary import Chart, Curve, Panel, Summary, Table, summarise
+from .verdicts import Finding
 
 __all__ = [
     "FILE_NAME",

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .findings import Finding, check_statements
+from .findings import check_statements
 from .measures import DIRECTIONS, RATES
 from .methods import METHODS
 from .results import Results
 from .spread import Numbers, Spread
+from .verdicts import Finding
 
 __all__ = ["Chart", "Curve", "Panel", "Summary", "Table", "summarise"]
 
