@@ -100,22 +100,11 @@ class Numbers:
 
     def training_seconds(self, method: str) -> Spread:
         """Of one fit at the length of the sweeps."""
-        settings = self.results.settings
-        return spread_of(
-            [
-                self._cell(
-                    Cell(
-                        method,
-                        settings.sweep_classes,
-                        seed,
-                        settings.center_scale,
-                        settings.gamma,
-                        timed=True,
-                    )
-                )["fit_seconds"]
-                for seed in settings.sweep_seeds
-            ]
-        )
+        return spread_of([cell["fit_seconds"] for cell in self._timed(method)])
+
+    def training_threads(self, method: str) -> int:
+        """The most threads that linear algebra could use while training was timed."""
+        return max(int(cell["threads"]) for cell in self._timed(method))
 
     def roc(self, method: str, n_classes: int) -> list[list[float]]:
         """True positive rates, one row per seed, mean of both directions."""
@@ -131,6 +120,14 @@ class Numbers:
         settings = self.results.settings
         cells = (Cell(EUCLIDEAN, n_classes, seed, settings.center_scale) for seed in settings.seeds)
         return [self._cell(cell)[modality]["roc"] for cell in cells]
+
+    def _timed(self, method: str) -> list[dict[str, Any]]:
+        settings = self.results.settings
+        where = (settings.center_scale, settings.gamma)
+        return [
+            self._cell(Cell(method, settings.sweep_classes, seed, *where, timed=True))
+            for seed in settings.sweep_seeds
+        ]
 
     def _cell(self, cell: Cell) -> dict[str, Any]:
         return self.results.cells[cell.key]

@@ -266,8 +266,9 @@ def _time_table(numbers: Numbers) -> Table:
         )
     return Table(
         "Training time",
-        f"Seconds for m = {settings.sweep_bits}, here with K = {settings.sweep_classes} (the paper does not say "
-        "its K). The paper is of 2011: machines and libraries differ by 15 years, so compare the ratios to CM-DIF.",
+        f"Seconds for m = {settings.sweep_bits}, here with K = {settings.sweep_classes} (the paper does not say its K) "
+        f"and at most {numbers.training_threads('cm-dif')} threads. The paper is of 2011: machines and libraries "
+        "differ by 15 years, so compare the ratios to CM-DIF.",
         ("Method", "Seconds here", "Ratio here", "Seconds in the paper", "Ratio in the paper"),
         tuple(rows),
     )
