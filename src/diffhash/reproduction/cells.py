@@ -64,11 +64,11 @@ class Cell:
         """Roughly how many seconds this takes, for estimates of the time left."""
         evaluating = (settings.n_test / 5_000) ** 2
         if self.method == EUCLIDEAN:
-            return 0.1 + 3.0 * evaluating
+            return 0.1 + 11.0 * evaluating
         method = METHODS[self.method]
         fitting = method.seconds + method.seconds_per_bit * max(self.lengths)
         fitting *= settings.n_negative / 100_000
-        return 0.05 + fitting + (0 if self.timed else 0.4 * len(self.lengths) * evaluating)
+        return 0.05 + fitting + (0 if self.timed else 0.04 * len(self.lengths) * evaluating)
 
 
 def plan(settings: Settings) -> list[Cell]:

@@ -93,7 +93,7 @@ METHODS: dict[str, Method] = {
             False,
             False,
             paper_seconds=162.0,
-            seconds_per_bit=0.022,
+            seconds_per_bit=0.016,
         ),
         Method(
             "cm-ssh-5",
@@ -102,9 +102,9 @@ METHODS: dict[str, Method] = {
             _boosted(5),
             False,
             False,
-            seconds_per_bit=0.045,
+            seconds_per_bit=0.023,
         ),
-        Method("cm-dif", "CM-DIF", "CM-DIF", _linear, True, True, paper_seconds=0.62, seconds=0.4),
+        Method("cm-dif", "CM-DIF", "CM-DIF", _linear, True, True, paper_seconds=0.62, seconds=0.2),
         Method(
             "mm-kdif-median",
             "MM-kDIF, median bandwidth",
@@ -113,7 +113,7 @@ METHODS: dict[str, Method] = {
             True,
             True,
             paper_seconds=28.0,
-            seconds=3.0,
+            seconds=1.7,
         ),
         Method(
             "mm-kdif-balanced",
@@ -123,7 +123,7 @@ METHODS: dict[str, Method] = {
             True,
             True,
             paper_seconds=28.0,
-            seconds=3.0,
+            seconds=1.7,
         ),
     )
 }
