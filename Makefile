@@ -17,19 +17,19 @@ $(BIN)/python:
 
 # The package is installed in editable mode, so only its build files make it stale.
 $(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
-	$(PIP) install --constraint constraints.txt --editable '.[test,report]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,check]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,check]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,docs]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,bench]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,bench]'
 	@touch $@
 
 demo: $(VENV)/.package ## learn on pairs, encode, search, evaluate

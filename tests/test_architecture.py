@@ -42,6 +42,7 @@ ORDER = [
     ["featurizers"],
     ["datasets"],
     ["storage.collection"],
+    ["reproduction"],
     ["report"],
     ["cli", "service", "cluster", "stores"],
 ]

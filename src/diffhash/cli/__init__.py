@@ -1,0 +1,31 @@
+"""The command line: one command per file, each parses, calls one function, prints one result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+__all__ = ["main"]
+
+_NEEDED = ("typer", "rich")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run ``diffhash``; leaves by ``SystemExit``.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the process by default.
+    """
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        print(
+            f"diffhash: the command line needs {' and '.join(missing)}. Run: pip install 'diffhash[cli]'",
+            file=sys.stderr,
+        )
+        raise SystemExit(1)
+    from .app import run_app
+
+    raise SystemExit(run_app(sys.argv[1:] if arguments is None else arguments))

@@ -1,0 +1,91 @@
+"""The commands gathered, and how they end: one line for an error, a number for the shell."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from ..errors import DiffhashError
+from .reproduce import reproduce
+
+__all__ = ["app", "run_app"]
+
+FAILED, MISUSED, INTERRUPTED = 1, 2, 130
+# Typer brings its own copy of click or uses the installed one, depending on its version; the base
+# class of its public BadParameter is the usage error of whichever it is.
+_UsageError: type[Exception] = typer.BadParameter.__bases__[0]
+
+app = typer.Typer(
+    name="diffhash",
+    help="Search one kind of data with another through codes of a few bytes.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(reproduce)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"diffhash {version('diffhash')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Search one kind of data with another through codes of a few bytes."""
+
+
+def run_app(arguments: Sequence[str]) -> int:
+    """Run one command line and give its exit status; errors become one line on stderr.
+
+    With ``--debug`` among the arguments they are raised instead.
+    """
+    try:
+        # Outside of standalone mode typer.Exit(n) is returned as n.
+        status = app(args=list(arguments), prog_name="diffhash", standalone_mode=False)
+    except _UsageError as error:
+        line = _usage_line(error)
+        # A bare "diffhash" has shown its help by now and has nothing more to say.
+        return _say(line, MISUSED) if line else MISUSED
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        return _say(_error_line(error), FAILED)
+    return status if isinstance(status, int) else 0
+
+
+def _error_line(error: Exception) -> str:
+    if isinstance(error, DiffhashError):
+        text = str(error)
+    elif isinstance(error, OSError):
+        what = error.strerror or str(error)
+        text = f"{error.filename}: {what}" if error.filename else what
+    else:
+        text = f"unexpected {type(error).__name__}: {error}. Run again with --debug to see where."
+    return " ".join(text.split())
+
+
+def _usage_line(error: Exception) -> str:
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "diffhash"
+    message = " ".join(message.split()).rstrip(".")
+    return f"{message}. See '{command} --help'." if message else ""
+
+
+def _say(line: str, status: int) -> int:
+    print(f"diffhash: {line}", file=sys.stderr)
+    return status

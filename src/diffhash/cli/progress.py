@@ -1,0 +1,60 @@
+"""A progress bar on stderr, shown only where somebody can see it."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+__all__ = ["Work"]
+
+
+class Work:
+    """A bar whose steps have different costs, with an estimate of the time left.
+
+    Nothing is printed when stderr is no terminal.
+    """
+
+    def __init__(self, title: str) -> None:
+        console = Console(stderr=True)
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=30),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeElapsedColumn(),
+            TextColumn("left about"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+            # Steps take seconds: an estimate from the last half minute would jump about.
+            speed_estimate_period=900,
+        )
+        self._task = self._bar.add_task(title, total=None)
+
+    def begin(self, done: float, total: float) -> None:
+        """Say how much there is, and how much was done before."""
+        self._bar.reset(self._task, total=total, completed=int(done), start=True)
+
+    def advance(self, cost: float, what: str) -> None:
+        """One step of this cost is done."""
+        self._bar.update(self._task, advance=cost, description=what)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()

@@ -1,0 +1,33 @@
+"""The paper's experiment, run again: numbers only, no pictures.
+
+:func:`run` computes what is missing, :func:`summarise` turns the numbers into curves, tables and
+findings, and ``diffhash reproduce`` draws them.
+"""
+
+from .cells import Cell, compute, plan
+from .methods import METHODS, Method
+from .results import FILE_NAME, Results, ResultsFileError
+from .runner import run
+from .settings import Settings
+from .summary import Chart, Curve, Panel, Summary, Table, summarise
+from .verdicts import Finding
+
+__all__ = [
+    "FILE_NAME",
+    "METHODS",
+    "Cell",
+    "Chart",
+    "Curve",
+    "Finding",
+    "Method",
+    "Panel",
+    "Results",
+    "ResultsFileError",
+    "Settings",
+    "Summary",
+    "Table",
+    "compute",
+    "plan",
+    "run",
+    "summarise",
+]

@@ -1,0 +1,183 @@
+"""The experiment as a list of small independent computations, its cells.
+
+A cell is one method on one drawing of the data. It has a key, is computed without knowledge of
+the others, and gives plain JSON: so a run can stop after any of them and go on later.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from threadpoolctl import threadpool_info  # type: ignore[import-untyped]  # it ships no types
+
+from ..datasets import MultimodalData, make_paper_data
+from ..errors import RankWarning
+from ..hashers.base import BaseHasher
+from ..pairs import Pairs
+from .measures import measure_codes, measure_euclidean
+from .methods import EUCLIDEAN, METHODS
+from .settings import Settings
+
+__all__ = ["Cell", "compute", "plan"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method on one drawing of the data.
+
+    Attributes
+    ----------
+    method : str
+        A key of ``METHODS``, or ``"euclidean"``.
+    n_classes, seed, scale, gamma
+        What is drawn and learned.
+    lengths : tuple of int
+        Hash lengths to evaluate, prefixes of one model of the longest.
+    roc_length : int or None
+        Length whose ROC curve is kept.
+    timed : bool
+        Only the training time is wanted.
+    """
+
+    method: str
+    n_classes: int
+    seed: int
+    scale: float
+    gamma: float | None = None
+    lengths: tuple[int, ...] = ()
+    roc_length: int | None = None
+    timed: bool = False
+
+    @property
+    def key(self) -> str:
+        """Name in the results file, unique within one plan."""
+        parts = ["time" if self.timed else "accuracy", f"K={self.n_classes}", f"scale={self.scale:g}"]
+        parts += [f"seed={self.seed}", self.method]
+        return "/".join(parts if self.gamma is None else [*parts, f"gamma={self.gamma:g}"])
+
+    def cost(self, settings: Settings) -> float:
+        """Roughly how many seconds this takes, for estimates of the time left."""
+        evaluating = (settings.n_test / 5_000) ** 2
+        if self.method == EUCLIDEAN:
+            return 0.1 + 11.0 * evaluating
+        method = METHODS[self.method]
+        fitting = method.seconds + method.seconds_per_bit * max(self.lengths)
+        fitting *= settings.n_negative / 100_000
+        return 0.05 + fitting + (0 if self.timed else 0.04 * len(self.lengths) * evaluating)
+
+
+def plan(settings: Settings) -> list[Cell]:
+    """All cells of a run: training times, the main experiment, the sweeps.
+
+    Times come first, before anything else has filled the memory; after that, cells that share
+    their data are neighbours.
+
+    Examples
+    --------
+    >>> cells = plan(Settings.quick())
+    >>> cells[0].key
+    'time/K=50/scale=5/seed=0/cm-ssh/gamma=10'
+    >>> len({cell.key for cell in cells}) == len(cells)
+    True
+    """
+    found: dict[str, Cell] = {}
+    for cell in (*_times(settings), *_main(settings), *_scales(settings), *_gammas(settings)):
+        # The sweeps pass through the main setting: computed once, at more lengths.
+        found.setdefault(cell.key, cell)
+    return list(found.values())
+
+
+def _times(settings: Settings) -> Iterator[Cell]:
+    for seed in settings.sweep_seeds:
+        yield from _methods(settings, settings.sweep_classes, seed, timed=True)
+
+
+def _main(settings: Settings) -> Iterator[Cell]:
+    for n_classes in settings.classes:
+        for seed in settings.seeds:
+            yield Cell(EUCLIDEAN, n_classes, seed, settings.center_scale)
+            for method in METHODS.values():
+                yield Cell(
+                    method.key,
+                    n_classes,
+                    seed,
+                    settings.center_scale,
+                    settings.gamma,
+                    method.lengths(settings, n_classes),
+                    min(settings.roc_length(n_classes), method.longest(settings)),
+                )
+
+
+def _scales(settings: Settings) -> Iterator[Cell]:
+    for scale in settings.scales:
+        for seed in settings.sweep_seeds:
+            yield Cell(EUCLIDEAN, settings.sweep_classes, seed, scale)
+            yield from _methods(settings, settings.sweep_classes, seed, scale=scale)
+
+
+def _gammas(settings: Settings) -> Iterator[Cell]:
+    for seed in settings.sweep_seeds:
+        for gamma in settings.gammas:
+            for cell in _methods(settings, settings.sweep_classes, seed, gamma=gamma):
+                if METHODS[cell.method].uses_gamma:
+                    yield cell
+
+
+def _methods(
+    settings: Settings,
+    n_classes: int,
+    seed: int,
+    *,
+    scale: float | None = None,
+    gamma: float | None = None,
+    timed: bool = False,
+) -> Iterator[Cell]:
+    for method in METHODS.values():
+        yield Cell(
+            method.key,
+            n_classes,
+            seed,
+            settings.center_scale if scale is None else scale,
+            settings.gamma if gamma is None else gamma,
+            (min(settings.sweep_bits, method.longest(settings)),),
+            timed=timed,
+        )
+
+
+def compute(cell: Cell, settings: Settings) -> dict[str, Any]:
+    """The numbers of one cell, as plain JSON."""
+    data, pairs = _draw(cell.n_classes, cell.scale, cell.seed, settings)
+    if cell.method == EUCLIDEAN:
+        return {m: measure_euclidean(X, data.test.labels[m]) for m, X in data.test.views.items()}
+    assert cell.gamma is not None
+    hasher = METHODS[cell.method].make(max(cell.lengths), cell.gamma, settings, cell.seed)
+    start = time.perf_counter()
+    _fit(hasher, data, pairs)
+    result: dict[str, Any] = {"n_bits": hasher.n_bits, "fit_seconds": round(time.perf_counter() - start, 4)}
+    if cell.timed:
+        result["threads"] = max((pool["num_threads"] for pool in threadpool_info()), default=1)
+    else:
+        result |= measure_codes(hasher, data.test, cell.lengths, cell.roc_length)
+    return result
+
+
+def _fit(hasher: BaseHasher, data: MultimodalData, pairs: Pairs) -> None:
+    with warnings.catch_warnings():
+        # Figure 2 asks for more bits than the classes determine: what they do is part of the result.
+        warnings.simplefilter("ignore", RankWarning)
+        hasher.fit(data.train.views, pairs)
+
+
+@lru_cache(maxsize=1)
+def _draw(n_classes: int, scale: float, seed: int, settings: Settings) -> tuple[MultimodalData, Pairs]:
+    data = make_paper_data(n_classes, settings.n_train, settings.n_test, scale, random_state=seed)
+    labels = data.train.labels
+    pairs = Pairs.from_labels(
+        labels["x"], labels["y"], settings.n_positive, settings.n_negative, random_state=seed
+    )
+    return data, pairs

@@ -1,0 +1,82 @@
+"""Accuracy of codes at several lengths, and of Euclidean distance without codes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..codes import pack, unpack
+from ..datasets import Split
+from ..evaluation import Evaluation, euclidean_distances, evaluate, evaluate_distances
+from ..hashers.base import BaseHasher
+from ..types import FloatArray, IntArray
+
+__all__ = ["DIRECTIONS", "RATES", "measure_codes", "measure_euclidean"]
+
+#: Which modality asks and which one is searched.
+DIRECTIONS = {"x→y": ("x", "y"), "y→x": ("y", "x")}
+#: False positive rates at which ROC curves are kept.
+RATES = np.concatenate([[0.0], np.logspace(-4, 0, 161)])
+
+
+def measure_codes(
+    hasher: BaseHasher, test: Split, lengths: tuple[int, ...], roc_length: int | None
+) -> dict[str, Any]:
+    """Accuracy of the first bits of one model, in both directions.
+
+    Notes
+    -----
+    Codes of the paper's three methods are nested: the first m bits of a longer model are the
+    model of m bits, so one fit serves all lengths.
+    """
+    bits = {m: unpack(hasher.encode(X, modality=m), hasher.n_bits) for m, X in test.views.items()}
+    result: dict[str, Any] = {"lengths": {}, "roc": {}}
+    for length in lengths:
+        codes = {m: pack(values[:, :length]) for m, values in bits.items()}
+        row = {}
+        for name, (query, database) in DIRECTIONS.items():
+            found = evaluate(codes[query], codes[database], test.labels[query], test.labels[database])
+            fnr, fpr = _bit_rates(found, length)
+            row[name] = {
+                "eer": _rounded(found.equal_error_rate),
+                "map": _rounded(found.mean_average_precision),
+                "fnr": _rounded(fnr),
+                "fpr": _rounded(fpr),
+            }
+            if length == roc_length:
+                result["roc"][name] = _kept_rates(*found.roc)
+        result["lengths"][str(length)] = row
+    return result
+
+
+def measure_euclidean(X: FloatArray, labels: IntArray) -> dict[str, Any]:
+    """Accuracy of Euclidean retrieval within one modality, each object's own row left out.
+
+    Returns
+    -------
+    dict with "eer", "map" and "roc", the true positive rates at ``RATES``
+    """
+    own = np.arange(len(X))
+    found = evaluate_distances(euclidean_distances(X, X), labels, labels, own=own, max_k=1)
+    return {
+        "eer": _rounded(found.equal_error_rate),
+        "map": _rounded(found.mean_average_precision),
+        "roc": _kept_rates(*found.roc),
+    }
+
+
+def _bit_rates(found: Evaluation, length: int) -> tuple[float, float]:
+    """Section 2's rates: mean share of bits that differ on positives, and that agree on negatives."""
+    irrelevant, relevant = found.table.sum(axis=0).T
+    distances = np.arange(len(relevant))
+    differ = [(distances * counts).sum() / max(counts.sum(), 1) / length for counts in (relevant, irrelevant)]
+    return float(differ[0]), float(1 - differ[1])
+
+
+def _kept_rates(false_positive: FloatArray, true_positive: FloatArray) -> list[float]:
+    return [_rounded(rate) for rate in np.interp(RATES, false_positive, true_positive)]
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), 6)

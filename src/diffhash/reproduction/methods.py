@@ -1,0 +1,129 @@
+"""The methods that are compared, under the names of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..hashers import BoostedHash, DiffHash, KernelDiffHash
+from ..hashers.base import BaseHasher
+from .settings import Settings
+
+__all__ = ["EUCLIDEAN", "METHODS", "Method"]
+
+#: Key of the retrieval within each modality by Euclidean distance, without any hashing.
+EUCLIDEAN = "euclidean"
+#: The narrower of the two modalities has this many features.
+_MOST_LINEAR_BITS = 64
+
+
+@dataclass(frozen=True)
+class Method:
+    """One line of every figure.
+
+    Attributes
+    ----------
+    key : str
+        In the results file.
+    label, short : str
+        In figures and tables, and within sentences.
+    make : callable
+        ``make(n_bits, gamma, settings, seed)`` gives the unfitted hasher.
+    uses_gamma : bool
+    ours : bool
+        One of the paper's own methods ("our methods"), not the one it compares with.
+    paper_seconds : float or None
+        Training time at m = 50 in section 6 of the paper.
+    seconds_per_bit, seconds : float
+        Roughly what fitting takes at the paper's sizes: for estimates of the time left only.
+    """
+
+    key: str
+    label: str
+    short: str
+    make: Callable[[int, float, Settings, int], BaseHasher]
+    uses_gamma: bool
+    ours: bool
+    paper_seconds: float | None = None
+    seconds_per_bit: float = 0.0
+    seconds: float = 0.0
+
+    def longest(self, settings: Settings) -> int:
+        """Most bits that the method can give on the paper's data."""
+        if self.key == "cm-dif":
+            return _MOST_LINEAR_BITS
+        if self.ours:
+            return settings.n_landmarks
+        return max(*settings.bits, *settings.roc_bits, settings.sweep_bits)
+
+    def lengths(self, settings: Settings, n_classes: int) -> tuple[int, ...]:
+        """Hash lengths of the main experiment: those of the curves and that of the ROC."""
+        longest = self.longest(settings)
+        wanted = {*settings.bits, settings.roc_length(n_classes)}
+        if n_classes == settings.sweep_classes:
+            wanted.add(settings.sweep_bits)
+        return tuple(sorted({min(m, longest) for m in wanted}))
+
+
+def _linear(n_bits: int, gamma: float, _settings: Settings, _seed: int) -> BaseHasher:
+    return DiffHash(n_bits, gamma)
+
+
+def _kernel(bandwidth: str) -> Callable[[int, float, Settings, int], BaseHasher]:
+    def make(n_bits: int, gamma: float, settings: Settings, seed: int) -> BaseHasher:
+        return KernelDiffHash(
+            n_bits, gamma, n_landmarks=settings.n_landmarks, bandwidth=bandwidth, random_state=seed
+        )
+
+    return make
+
+
+def _boosted(n_directions: int) -> Callable[[int, float, Settings, int], BaseHasher]:
+    return lambda n_bits, _gamma, _settings, seed: BoostedHash(n_bits, n_directions, random_state=seed)
+
+
+METHODS: dict[str, Method] = {
+    method.key: method
+    for method in (
+        Method(
+            "cm-ssh",
+            "CM-SSH",
+            "CM-SSH",
+            _boosted(1),
+            False,
+            False,
+            paper_seconds=162.0,
+            seconds_per_bit=0.016,
+        ),
+        Method(
+            "cm-ssh-5",
+            "CM-SSH, best of 5 directions",
+            "CM-SSH (best of 5)",
+            _boosted(5),
+            False,
+            False,
+            seconds_per_bit=0.023,
+        ),
+        Method("cm-dif", "CM-DIF", "CM-DIF", _linear, True, True, paper_seconds=0.62, seconds=0.2),
+        Method(
+            "mm-kdif-median",
+            "MM-kDIF, median bandwidth",
+            "MM-kDIF (median)",
+            _kernel("median"),
+            True,
+            True,
+            paper_seconds=28.0,
+            seconds=1.7,
+        ),
+        Method(
+            "mm-kdif-balanced",
+            "MM-kDIF, balanced bandwidth",
+            "MM-kDIF (balanced)",
+            _kernel("balanced"),
+            True,
+            True,
+            paper_seconds=28.0,
+            seconds=1.7,
+        ),
+    )
+}
