@@ -5,12 +5,12 @@ from math import prod
 
 import numpy as np
 import pytest
+
+import diffhash as dh
 from benchmarks.accuracy import __main__ as command
 from benchmarks.accuracy.methods import ALIGNED, BITS, METHODS
 from benchmarks.accuracy.scores import interval, rank_table, score
 from benchmarks.datasets import DATASETS
-
-import diffhash as dh
 
 
 def test_real_vectors_of_signs_score_as_their_codes_do():

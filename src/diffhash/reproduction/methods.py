@@ -66,7 +66,7 @@ class Method:
 
 
 def _linear(n_bits: int, gamma: float, _settings: Settings, _seed: int) -> BaseHasher:
-    return DiffHash(n_bits, gamma)
+    return DiffHash(n_bits, gamma, standardize=False)
 
 
 def _kernel(bandwidth: str) -> Callable[[int, float, Settings, int], BaseHasher]:
@@ -79,7 +79,9 @@ def _kernel(bandwidth: str) -> Callable[[int, float, Settings, int], BaseHasher]
 
 
 def _boosted(n_directions: int) -> Callable[[int, float, Settings, int], BaseHasher]:
-    return lambda n_bits, _gamma, _settings, seed: BoostedHash(n_bits, n_directions, random_state=seed)
+    return lambda n_bits, _gamma, _settings, seed: BoostedHash(
+        n_bits, n_directions, standardize=True, random_state=seed
+    )
 
 
 METHODS: dict[str, Method] = {
