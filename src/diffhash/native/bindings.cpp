@@ -150,6 +150,7 @@ void bind_joint_counts(const Array<const std::uint8_t, 2>& x, const Array<const 
                        nb::ndarray<nb::ndim<3>, nb::c_contig, nb::device::cpu> result) {
     require(x.shape(0) == y.shape(0) && i.shape(0) == j.shape(0), "bins or pairs have different lengths");
     require(!weights || weights->shape(0) == i.shape(0), "a weight for every pair is needed");
+    require(i.shape(0) <= UINT32_MAX, "at most 2^32 pairs are counted at a time");
     require(result.shape(0) == x.shape(0) && result.shape(1) == result.shape(2), "the result has the wrong shape");
     require(result.dtype() == (weights ? nb::dtype<double>() : nb::dtype<std::int64_t>()),
             "the result has the wrong type");

@@ -38,7 +38,8 @@ bool joint_counts(const JointRequest& request, double* sums, Interrupt& interrup
 }
 
 bool joint_counts(const JointRequest& request, std::int64_t* counts, Interrupt& interrupt) {
-    return count<std::int64_t>(request, counts, interrupt, [](std::size_t) { return std::int64_t{1}; });
+    // Half the bytes keep the cells of 64 intervals and the rows of one bit in the first cache.
+    return count<std::uint32_t>(request, counts, interrupt, [](std::size_t) { return std::uint32_t{1}; });
 }
 
 }  // namespace diffhash
