@@ -143,7 +143,11 @@ def note_limits(axis: Any, summary: Summary, chosen: list[str]) -> None:
     lines = []
     for limit, names in summary.limits().items():
         absent = [n for n in names if n in chosen and all(c.dash for c in summary.cells[n].values())]
-        lines += [f"at most {limit} bits:", *textwrap.wrap(", ".join(absent), 44)] if absent else []
+        lines += (
+            [f"at most {limit} bits:", *textwrap.wrap(", ".join(absent), 44, break_on_hyphens=False)]
+            if absent
+            else []
+        )
     axis.text(0.02, 0.03, "\n".join(lines), transform=axis.transAxes, fontsize=9, color="#666666")
 
 

@@ -76,7 +76,6 @@ def section(summary: Summary, link: str) -> str:
         f"**{summary.figure}, unseen database**, {' / '.join(summary.ways)}. The best mean of both directions is bold.",
         accuracy_table(summary),
         "\n".join(notes(summary)),
-        "**Without hashing**, real values per item (bytes), compared by their cosine:",
         reference_table(summary),
         cost_words(summary),
         cost_table(summary),
@@ -86,6 +85,12 @@ def section(summary: Summary, link: str) -> str:
 
 def both_ways(summary: Summary, cell: Cell, protocol: str = "unseen") -> str:
     return " / ".join(f"{cell.mean(summary.key, way, protocol=protocol):.3f}" for way in summary.ways)
+
+
+def figure_text(summary: Summary, cell: Cell | None) -> str:
+    if cell is None:
+        return "not run"
+    return "–" if cell.dash else both_ways(summary, cell)
 
 
 def accuracy_table(summary: Summary) -> str:
@@ -99,7 +104,7 @@ def accuracy_table(summary: Summary) -> str:
         row = [display(name), METHODS[name].learns_from(summary.dataset)]
         for width in BITS:
             cell = widths.get(width)
-            text = "–" if cell is None or cell.dash else both_ways(summary, cell)
+            text = figure_text(summary, cell)
             text = f"**{text}**" if best[width] == name else text
             row.append(text + ("†" if cell and cell.beyond_rank else ""))
         rows.append(row)
@@ -141,8 +146,9 @@ def reference_table(summary: Summary) -> str:
     rows = []
     for name, widths in summary.of(binary=False).items():
         cells = [widths.get(w) for w in WIDTHS]
-        rows.append([name, *("–" if c is None or c.dash else both_ways(summary, c) for c in cells)])
-    return table(["", *(f"{w} ({4 * w} B)" for w in WIDTHS)], rows) if rows else ""
+        rows.append([name, *(figure_text(summary, cell) for cell in cells)])
+    words = "**Without hashing**, real values per item (bytes), compared by their cosine:"
+    return f"{words}\n\n{table(['', *(f'{w} ({4 * w} B)' for w in WIDTHS)], rows)}" if rows else ""
 
 
 def cost_words(summary: Summary) -> str:
