@@ -37,6 +37,7 @@ ORDER = [
     ["sequential"],
     ["selection"],
     ["hashers.base", "hashers.features", "hashers.spectral", "hashers.refined_settings"],
+    ["hashers.refined_fit"],
     ["hashers.diff", "hashers.kernel_diff", "hashers.boosted", "hashers.refined"],
     ["hashers.model_io", "hashers"],
     ["featurizers"],
