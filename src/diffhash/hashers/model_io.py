@@ -17,6 +17,7 @@ from ..storage.model_file import model_from_bytes, model_to_bytes, read_model, w
 from .base import BaseHasher, Learned
 from .boosted import BoostedHash
 from .diff import DiffHash
+from .featurizer_io import read_featurizers, write_featurizers
 from .kernel_diff import KernelDiffHash
 from .refined import RefinedHash
 
@@ -69,6 +70,7 @@ def _to_file(hasher: BaseHasher) -> tuple[dict[str, Any], dict[str, NDArray[Any]
         "modalities": list(hasher.modalities_),
         "n_features": [hasher.n_features_in_[m] for m in hasher.modalities_],
         "maps": [maps[m] for m in hasher.modalities_],
+        **write_featurizers(hasher, arrays),
     }
     return header, arrays
 
@@ -77,6 +79,7 @@ def load(
     path: str | os.PathLike[str],
     *,
     kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+    featurizers: Mapping[str, Any] | None = None,
 ) -> BaseHasher:
     """Read a hasher that :meth:`save` wrote.
 
@@ -85,6 +88,10 @@ def load(
     path : path of the file
     kernel : function, or dict of functions by modality, optional
         The kernel of a model that was fitted with one of your own.
+    featurizers : dict by modality, optional
+        Featurizers of your own, as objects, or as classes whose ``from_state`` is then called with
+        what the file holds. Those of diffhash come from the file by themselves, and without yours the model
+        still encodes features.
 
     Returns
     -------
@@ -106,7 +113,7 @@ def load(
     >>> dh.load(path)
     DiffHash(n_bits=4)
     """
-    return _checked(str(path), *read_model(path), kernel)
+    return _checked(str(path), *read_model(path), kernel, featurizers)
 
 
 def hasher_from_bytes(
@@ -114,6 +121,7 @@ def hasher_from_bytes(
     *,
     name: str,
     kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+    featurizers: Mapping[str, Any] | None = None,
 ) -> BaseHasher:
     """Read a hasher from what :func:`hasher_to_bytes` gave.
 
@@ -122,16 +130,18 @@ def hasher_from_bytes(
     data : bytes
     name : str
         Where they come from, for error messages: "load: {name} is damaged".
-    kernel : as for :func:`load`
+    kernel, featurizers : as for :func:`load`
     """
-    return _checked(name, *model_from_bytes(data, name=name), kernel)
+    return _checked(name, *model_from_bytes(data, name=name), kernel, featurizers)
 
 
 def _checked(
-    name: str, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kernel: Any
+    name: str, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kernel: Any, featurizers: Any
 ) -> BaseHasher:
     try:
-        return _from_file(header, arrays, kernel)
+        hasher = _from_file(header, arrays, kernel)
+        read_featurizers(hasher, header, arrays, featurizers)
+        return hasher
     except DiffhashError:
         raise
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:

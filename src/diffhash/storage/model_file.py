@@ -50,7 +50,17 @@ def model_to_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     # safetensors 0.8 writes the raw buffer of a Fortran-ordered array under its C-ordered shape.
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {_KEY: text, _CHECKSUM: _checksum(text, tensors)}
-    return bytes(safetensors.numpy.save(tensors, metadata))
+    return _ordered(safetensors.numpy.save(tensors, metadata))
+
+
+def _ordered(data: bytes) -> bytes:
+    """Sort the metadata, which safetensors writes in a random order: the same model is the same bytes."""
+    length = int.from_bytes(data[:8], "little")
+    head = json.loads(data[8 : 8 + length])
+    ordered = {"__metadata__": dict(sorted(head.pop("__metadata__").items())), **head}
+    text = json.dumps(ordered, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([len(text).to_bytes(8, "little"), text, memoryview(data)[8 + length :]])
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
