@@ -194,8 +194,25 @@ class Database:
                         f"Collection.close: others kept reading an older state of {self.path}. Nothing is lost, "
                         f"but until one of them or a later writer is done, {self.path}-wal belongs to the file."
                     )
+                # Without a log at all it can be read where nothing can be written; not while others read.
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                with contextlib.suppress(sqlite3.OperationalError):
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._connection.close()
+            if not self.writable and not self.immutable:
+                self._tidy()
+
+    def _tidy(self) -> None:
+        """Have SQLite remove its log if a reader, who cannot, was the last to use it."""
+        if not Path(f"{self._real}-wal").exists():
+            return
+        with contextlib.suppress(sqlite3.Error):
+            last = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)
+            try:
+                last.execute("PRAGMA application_id").fetchone()
+            finally:
+                last.close()
 
 
 def _name(error: sqlite3.Error) -> str:
