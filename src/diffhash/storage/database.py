@@ -18,6 +18,7 @@ from ..errors import (
     CollectionWriteError,
     ReadOnlyCollectionError,
 )
+from .lock import check_log
 from .schema import check_schema
 
 __all__ = ["Database"]
@@ -36,6 +37,7 @@ class Database:
         self.immutable = False
         self._real = Path(os.path.realpath(path))
         self._stat()
+        check_log(path)
         with self.errors():
             self._connection = self._connect()
         self._identity = self._stat()
@@ -120,6 +122,10 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise _translated(error, self.path) from error
+        except UnicodeDecodeError as error:
+            raise CollectionFileError(
+                f"Collection: {self.path} is damaged: a text in it is none ({error}). Take it from a backup."
+            ) from error
 
     def execute(self, statement: str, parameters: Any = ()) -> sqlite3.Cursor:
         """Run one statement; values are bound, never written into it."""
@@ -205,9 +211,11 @@ class Database:
 
     def _tidy(self) -> None:
         """Have SQLite remove its log if a reader, who cannot, was the last to use it."""
-        if not Path(f"{self._real}-wal").exists():
-            return
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(sqlite3.Error, CollectionError):
+            # Never beside a file that took the place of ours: its log would be read into that one.
+            if not Path(f"{self._real}-wal").exists() or self._stat() != self._identity:
+                return
+            check_log(self._real)
             last = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)
             try:
                 last.execute("PRAGMA application_id").fetchone()
