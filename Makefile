@@ -17,19 +17,19 @@ $(BIN)/python:
 
 # The package is installed in editable mode, so only its build files make it stale.
 $(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,check]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures,check]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,docs]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,bench]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures,bench]'
 	@touch $@
 
 demo: $(VENV)/.package ## learn on pairs, encode, search, evaluate

@@ -16,6 +16,7 @@ __all__ = [
     "DiffhashWarning",
     "FeatureCountError",
     "InputError",
+    "InputFileError",
     "MissingExtraError",
     "ModelFileError",
     "NewerFormatError",
@@ -79,6 +80,10 @@ class ModelFileError(DiffhashError, ValueError):
 
 class NewerFormatError(ModelFileError):
     """A model file was written by a later version of diffhash."""
+
+
+class InputFileError(InputError):
+    """A file with features, tables, pairs or labels cannot be read as such."""
 
 
 class DiffhashWarning(UserWarning):
