@@ -13,6 +13,7 @@ ROOT = Path(diffhash.__file__).parent
 ORDER = [
     ["errors", "types"],
     ["validation", "codes"],
+    ["featurizers"],
     ["native"],
     ["labels"],
     ["pair_sets"],
@@ -37,10 +38,10 @@ ORDER = [
     ["wald"],
     ["sequential"],
     ["selection"],
+    ["hashers.raw"],
     ["hashers.base", "hashers.features", "hashers.spectral", "hashers.refined_settings"],
     ["hashers.diff", "hashers.kernel_diff", "hashers.boosted", "hashers.refined"],
-    ["hashers.model_io", "hashers"],
-    ["featurizers"],
+    ["hashers.featurizer_io", "hashers.model_io", "hashers"],
     ["datasets"],
     ["storage.collection"],
     ["reproduction"],
@@ -127,6 +128,7 @@ def test_public_names_are_these():
         "errors",
         "evaluate",
         "evaluation",
+        "featurizers",
         "load",
         "native",
     ]

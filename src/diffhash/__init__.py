@@ -2,7 +2,7 @@
 
 from importlib.metadata import version as _version
 
-from . import codes, datasets, errors, evaluation, native
+from . import codes, datasets, errors, evaluation, featurizers, native
 from .evaluation import evaluate
 from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
 from .index import HammingIndex
@@ -24,6 +24,7 @@ __all__ = [
     "errors",
     "evaluate",
     "evaluation",
+    "featurizers",
     "load",
     "native",
 ]

@@ -1,4 +1,4 @@
-"""Features of small grey pictures: oriented gradients and a thumbnail.
+"""Features of grey pictures as functions: oriented gradients and a thumbnail.
 
 Everything is a function of the array of all pictures at once; there is no loop over
 pictures. The number of features depends on the grid of cells, not on the size of the
@@ -7,16 +7,15 @@ pictures, so that pictures of another size can be compared as well.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from ..errors import InputError, NonFiniteError, ParameterError
 from ..types import FloatArray, IntArray
 
-__all__ = ["HogFeatures", "hog", "thumbnails"]
+__all__ = ["hog", "thumbnails", "unit_rows"]
 
 # Pictures are worked on in blocks: the intermediate arrays of one block stay in cache.
 _BLOCK = 512
@@ -107,77 +106,6 @@ def thumbnails(pictures: NDArray[Any], *, side: int = 8) -> FloatArray:
     return small.reshape(len(pictures), side * side)
 
 
-class HogFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Oriented gradients and a thumbnail of grey pictures, as one feature array.
-
-    Parameters
-    ----------
-    cells, orientations, block, signed
-        See :func:`hog`.
-    thumbnail : int
-        Side of the thumbnail; 0 for none.
-    thumbnail_weight : float
-        Length of the thumbnail's part; that of the gradients' part is 1.
-
-    Attributes
-    ----------
-    n_features_out_ : int
-        Number of features. Nothing is learned from the pictures.
-
-    Notes
-    -----
-    Both parts are scaled to a fixed length per picture. The thumbnail's mean is removed
-    first, so that neither brightness nor contrast counts.
-
-    Examples
-    --------
-    >>> pictures = np.random.default_rng(0).random((3, 32, 32))
-    >>> HogFeatures().fit(pictures).transform(pictures).shape
-    (3, 1828)
-    """
-
-    def __init__(
-        self,
-        *,
-        cells: int = 8,
-        orientations: int = 9,
-        block: int = 2,
-        signed: bool = False,
-        thumbnail: int = 8,
-        thumbnail_weight: float = 1.0,
-    ) -> None:
-        self.cells = cells
-        self.orientations = orientations
-        self.block = block
-        self.signed = signed
-        self.thumbnail = thumbnail
-        self.thumbnail_weight = thumbnail_weight
-
-    def fit(self, pictures: NDArray[Any], y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Check the pictures and count the features; nothing else depends on the data."""
-        self.n_features_out_: int = self.transform(pictures[:1]).shape[1]
-        return self
-
-    def transform(self, pictures: NDArray[Any]) -> FloatArray:
-        """Turn pictures of shape (n, height, width) into float32 features (n, n_features_out_)."""
-        gradients = hog(
-            pictures,
-            cells=self.cells,
-            orientations=self.orientations,
-            block=self.block,
-            signed=self.signed,
-        )
-        if self.thumbnail == 0:
-            return _unit_rows(gradients)
-        small = thumbnails(pictures, side=self.thumbnail)
-        small -= small.mean(axis=1, keepdims=True)
-        return np.hstack([_unit_rows(gradients), np.float32(self.thumbnail_weight) * _unit_rows(small)])
-
-    def fit_transform(self, pictures: NDArray[Any], y: object = None) -> FloatArray:
-        """Fit, then transform the same pictures."""
-        return self.fit(pictures, y).transform(pictures)
-
-
 def _as_pictures(pictures: NDArray[Any], caller: str) -> NDArray[Any]:
     pictures = np.asarray(pictures)
     if pictures.ndim != 3 or min(pictures.shape[1:]) < 2:
@@ -241,11 +169,11 @@ def _normalised_blocks(votes: FloatArray, block: int) -> FloatArray:
     n, cells, _, orientations = votes.shape
     windows = np.lib.stride_tricks.sliding_window_view(votes, (block, block), axis=(1, 2))
     blocks = np.moveaxis(windows, 3, -1).reshape(n, (cells - block + 1) ** 2, orientations * block * block)
-    blocks = np.minimum(_unit_rows(blocks), np.float32(0.2))
-    return _unit_rows(blocks).reshape(n, -1)
+    blocks = np.minimum(unit_rows(blocks), np.float32(0.2))
+    return unit_rows(blocks).reshape(n, -1)
 
 
-def _unit_rows(values: FloatArray) -> FloatArray:
+def unit_rows(values: FloatArray) -> FloatArray:
     """Scale vectors along the last axis to length 1; zero stays zero."""
     length = np.sqrt(np.einsum("...i,...i->...", values, values))[..., None]
     unit: FloatArray = np.divide(values, length, out=np.zeros_like(values), where=length > 0)
