@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -115,6 +115,10 @@ class PictureFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         self._check()
         caller = "PictureFeatures.transform"
         return self._features(read_pictures(pictures, size=self.size, mode="RGB", caller=caller))
+
+    def transform_blocks(self, blocks: Iterable[Any]) -> FloatArray:
+        """Features of pictures that come in blocks, each as for :meth:`transform`: only one is in memory."""
+        return np.concatenate([np.empty((0, self.n_features), np.float32), *map(self.transform, blocks)])
 
     def fit_transform(self, pictures: Any, y: object = None) -> FloatArray:
         """Fit, then transform the same pictures."""
