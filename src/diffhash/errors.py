@@ -23,6 +23,7 @@ __all__ = [
     "FeatureCountError",
     "FilterError",
     "InputError",
+    "InputFileError",
     "MissingExtraError",
     "ModelFileError",
     "NewerCollectionError",
@@ -129,6 +130,10 @@ class UnknownIdError(InputError):
 
 class FilterError(InputError):
     """A ``where`` filter is not of the form that filters have."""
+
+
+class InputFileError(InputError):
+    """A file with features, tables, pairs or labels cannot be read as such."""
 
 
 class DiffhashWarning(UserWarning):

@@ -10,7 +10,15 @@ from typing import Annotated
 import typer
 
 from ..errors import DiffhashError
+from .bench import bench
+from .build import build
+from .encode import encode
+from .evaluate import evaluate
+from .fit import fit
+from .info import info
 from .reproduce import reproduce
+from .search import search
+from .verify import verify
 
 __all__ = ["app", "run_app"]
 
@@ -19,15 +27,25 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 # class of its public BadParameter is the usage error of whichever it is.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
+# What follows the name of a benchmark is its own, --help too.
+_PASSES_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
 app = typer.Typer(
     name="diffhash",
     help="Search one kind of data with another through codes of a few bytes.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(build)
+app.command()(search)
+app.command()(fit)
+app.command()(encode)
+app.command()(evaluate)
+app.command()(info)
+app.command()(verify)
 app.command()(reproduce)
+app.command(context_settings=_PASSES_ON)(bench)
 
 
 def _print_version(wanted: bool) -> None:
@@ -82,7 +100,7 @@ def _usage_line(error: Exception) -> str:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "diffhash"
-    message = " ".join(message.split()).rstrip(".")
+    message = " ".join(message.split()).removeprefix("Invalid value: ").rstrip(".")
     return f"{message}. See '{command} --help'." if message else ""
 
 
