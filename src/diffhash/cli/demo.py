@@ -103,7 +103,7 @@ def _words(answers: tuple[Answer, ...]) -> Table:
     table = _table("Asked in words", "words", "nearest of all", "nearest of the unseen")
     for answer in answers:
         if answer.known:
-            found = (_line(answer.hits), _line(answer.unseen_hits))
+            found = (_line(answer.hits, star=True), _line(answer.unseen_hits, star=False))
         else:
             found = ("nothing was learned about these words", "")
         table.add_row(answer.asked, *found)
@@ -128,8 +128,8 @@ def _figures(result: DemoResult) -> Table:
     return table
 
 
-def _line(hits: tuple[Found, ...]) -> str:
-    return " ".join(_shown(hit.character) + ("*" if hit.unseen else "") for hit in hits)
+def _line(hits: tuple[Found, ...], *, star: bool) -> str:
+    return " ".join(_shown(hit.character) + ("*" if hit.unseen and star else "") for hit in hits)
 
 
 def _shown(character: str) -> str:

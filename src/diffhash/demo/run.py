@@ -48,6 +48,7 @@ def run_demo(
     folder: str | os.PathLike[str],
     *,
     n_bits: int = N_BITS,
+    n_test: int = 600,
     on_step: Callable[[str, float, str], None] = lambda *_: None,
     **settings: Any,
 ) -> DemoResult:
@@ -58,6 +59,8 @@ def run_demo(
     folder : path
         Is made if it is not there.
     n_bits : int
+    n_test : int
+        Symbols that are kept out.
     on_step : function
         Called with the key of a step, how much of it is done (0 to 1) and what is being done.
     **settings
@@ -69,6 +72,10 @@ def run_demo(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    path = folder / COLLECTION
+    if path.exists():
+        # Whether it is ours to replace: better said now than after all the work.
+        Collection.open(path).close()
     steps: list[Step] = []
 
     @contextmanager
@@ -84,7 +91,7 @@ def run_demo(
 
     with step("draw"):
         symbols = load_symbols()
-        train, test = symbols.split(n_test=600, random_state=0)
+        train, test = symbols.split(n_test=n_test, random_state=0)
         # The words and their weights come from the training names alone.
         symbols = symbols.fit_text(train)
         views = {m: X[train] for m, X in symbols.views.items()}
@@ -94,7 +101,6 @@ def run_demo(
         hasher.set_featurizers({"image": symbols.image_featurizer, "text": symbols.text_featurizer})
     with step("evaluate"):
         directions = _evaluate(hasher, symbols, test)
-    path = folder / COLLECTION
     with step("build"):
         _build(path, hasher, symbols, test)
     with Collection.open(path) as collection:

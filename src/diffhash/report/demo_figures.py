@@ -35,9 +35,7 @@ def roc_svg(result: DemoResult) -> str:
             ha="right",
             fontsize=8,
         )
-        axes.set(
-            xscale="log", xlim=(1e-4, 1), ylim=(0, 1.02), title="Pairs told apart by their codes’ distance"
-        )
+        axes.set(xscale="log", xlim=(1e-4, 1), ylim=(0, 1.02), title="Right pairs against all others")
         axes.set(xlabel="False positive rate", ylabel="True positive rate")
         return svg_element(figure, "ROC curve of unseen pairs of name and drawing")
 

@@ -104,8 +104,8 @@ def _words_key(result: DemoResult) -> str:
     return (
         f"<p>The drawings nearest to some words, nearest first; below each, the bits in which the codes differ (of "
         f"{result.n_bits}).</p>"
-        '<p class="key"><i class="unseen"></i> nothing was learned from this symbol '
-        '<i class="right"></i> it has the very name that was asked for</p>'
+        '<p class="key"><span><i class="unseen"></i>nothing was learned from this symbol</span> '
+        '<span><i class="right"></i>it has the very name that was asked for</span></p>'
     )
 
 
@@ -117,8 +117,10 @@ def _word_answer(answer: Answer) -> str:
             "there is nothing to go by, and nothing is shown.</p></article>"
         )
     return (
-        f'<article class="answer">{title}<p class="label">Nearest of all symbols</p>{_symbols(answer.hits)}'
-        f'<p class="label">Nearest of the unseen ones</p>{_symbols(answer.unseen_hits)}</article>'
+        f'<article class="answer">{title}<div class="lists">'
+        f'<div><p class="label">Nearest of all symbols</p>{_symbols(answer.hits)}</div>'
+        f'<div class="all-unseen"><p class="label">Nearest of the unseen ones</p>'
+        f"{_symbols(answer.unseen_hits)}</div></div></article>"
     )
 
 
