@@ -43,6 +43,15 @@ ORDER = [
     ["hashers.diff", "hashers.kernel_diff", "hashers.boosted", "hashers.refined"],
     ["hashers.featurizer_io", "hashers.model_io", "hashers"],
     ["datasets"],
+    ["storage.store", "storage.keys", "storage.lock", "storage.schema", "storage.filter_cache"],
+    ["storage.names", "storage.ids"],
+    ["storage.database"],
+    ["storage.log", "storage.payloads"],
+    ["storage.where", "storage.shelf"],
+    ["storage.filters", "storage.state"],
+    ["storage.rewrite", "storage.verify", "storage.export", "storage.session"],
+    ["storage.searching", "storage.writing", "storage.encoded"],
+    ["storage.maintenance"],
     ["storage.collection"],
     ["reproduction"],
     ["report"],
@@ -116,6 +125,7 @@ def test_the_check_sees_imports():
 def test_public_names_are_these():
     assert sorted(diffhash.__all__) == [
         "BoostedHash",
+        "Collection",
         "DiffHash",
         "HammingIndex",
         "KernelDiffHash",

@@ -9,9 +9,11 @@ from .index import HammingIndex
 from .pairs import Pairs
 from .ranking import asymmetric_search
 from .sequential import SequentialTest
+from .storage.collection import Collection
 
 __all__ = [
     "BoostedHash",
+    "Collection",
     "DiffHash",
     "HammingIndex",
     "KernelDiffHash",
