@@ -40,6 +40,7 @@ ORDER = [
     ["selection"],
     ["hashers.raw"],
     ["hashers.base", "hashers.features", "hashers.spectral", "hashers.refined_settings"],
+    ["hashers.refined_fit"],
     ["hashers.diff", "hashers.kernel_diff", "hashers.boosted", "hashers.refined"],
     ["hashers.featurizer_io", "hashers.model_io", "hashers"],
     ["datasets"],

@@ -25,9 +25,11 @@ class HeldOut:
 
 
 def hold_out(
-    pairs: ResolvedPairs, share: float, max_objects: int, rng: np.random.Generator
-) -> HeldOut | None:
-    """Split objects at random; None if a part would have no positive or no negative pair.
+    pairs: ResolvedPairs, share: float, max_objects: int, rng: np.random.Generator, n_splits: int = 1
+) -> list[HeldOut]:
+    """Split objects at random, each time with others to judge by as far as they go.
+
+    A split of which a part would have no positive or no negative pair is left out.
 
     Parameters
     ----------
@@ -37,19 +39,24 @@ def hold_out(
     max_objects : int
         At most this many objects of each view take part.
     rng : Generator
+    n_splits : int
     """
     order_x = rng.permutation(pairs.n_x)[:max_objects]
     together = pairs.one_view or pairs.aligned or pairs.n_x == pairs.n_y
     order_y = order_x if together else rng.permutation(pairs.n_y)[:max_objects]
-    cut_x, cut_y = (int(len(order) * (1 - share)) for order in (order_x, order_y))
-    fit_rows = (np.sort(order_x[:cut_x]), np.sort(order_y[:cut_y]))
-    judge_rows = (np.sort(order_x[cut_x:]), np.sort(order_y[cut_y:]))
-    if min(map(len, (*fit_rows, *judge_rows))) < 2:
-        return None
-    parts = [pairs.subset(*rows) for rows in (fit_rows, judge_rows)]
-    if any(part.n_positive == 0 or part.n_negative == 0 for part in parts):
-        return None
-    return HeldOut(fit_rows, judge_rows, *parts)
+    splits = []
+    for _ in range(n_splits):
+        cut_x, cut_y = (int(len(order) * (1 - share)) for order in (order_x, order_y))
+        fit_rows = (np.sort(order_x[:cut_x]), np.sort(order_y[:cut_y]))
+        judge_rows = (np.sort(order_x[cut_x:]), np.sort(order_y[cut_y:]))
+        if min(map(len, (*fit_rows, *judge_rows))) < 2:
+            continue
+        parts = [pairs.subset(*rows) for rows in (fit_rows, judge_rows)]
+        if all(part.n_positive and part.n_negative for part in parts):
+            splits.append(HeldOut(fit_rows, judge_rows, *parts))
+        # Those who judged come first now, and others last.
+        order_x, order_y = np.roll(order_x, len(order_x) - cut_x), np.roll(order_y, len(order_y) - cut_y)
+    return splits
 
 
 def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs) -> float:

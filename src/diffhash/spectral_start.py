@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse.linalg
 
 from .maps import LinearMap, MappedView
 from .pair_sets import ResolvedPairs
@@ -16,6 +17,8 @@ __all__ = ["N_PERMUTATIONS", "paired_directions", "spectral_start"]
 
 #: Shuffles of the permutation test for the useful rank.
 N_PERMUTATIONS = 5
+#: Up to here a full decomposition is as fast as Lanczos' method.
+_SMALL = 64
 
 
 def paired_directions(
@@ -58,9 +61,16 @@ def paired_directions(
             positive, negative = pair_moments(view, view, pairs).covariances()
             null.append(-np.linalg.eigvalsh(covariance_difference(positive, negative, 1.0))[0])
         else:
-            null.append(np.linalg.norm(difference(y[rng.permutation(len(y))]), 2))
+            null.append(_largest_singular_value(difference(y[rng.permutation(len(y))]), rng))
     rank = useful_rank(strengths, np.array(null))
     return P[:rank].T, Q[:rank].T, strengths[:rank]
+
+
+def _largest_singular_value(matrix: FloatArray, rng: np.random.Generator) -> float:
+    if min(matrix.shape) < _SMALL:
+        return float(np.linalg.norm(matrix, 2))
+    v0 = rng.standard_normal(min(matrix.shape))
+    return float(scipy.sparse.linalg.svds(matrix, k=1, v0=v0, return_singular_vectors=False)[0])
 
 
 def spectral_start(

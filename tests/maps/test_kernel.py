@@ -119,3 +119,20 @@ def test_bad_landmarks_are_refused(rng):
         choose_landmarks(X, 2, X[[0, 0]], 0, caller="test", modality="x")
     with pytest.raises(ValueError, match="has 2 features"):
         choose_landmarks(X, 2, rng.normal(size=(4, 3)), 0, caller="test", modality="x")
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_hellinger_compares_square_roots(rng, sparse):
+    X = rng.dirichlet(np.ones(5), size=30)
+    rows = scipy.sparse.csr_array(X) if sparse else X
+    fitted = KernelMap.fit(rows, X[:6], metric="hellinger", bandwidth=0.5)
+    expected = slow_kernel(np.sqrt(X), np.sqrt(X[:6]), np.eye(5), 0.5)
+    np.testing.assert_allclose(fitted.transform(rows), expected, atol=1e-12)
+    again = KernelMap.from_state(*fitted.state())
+    np.testing.assert_array_equal(again.transform(rows), fitted.transform(rows))
+
+
+def test_hellinger_refuses_what_is_no_histogram(rng):
+    X = rng.normal(size=(20, 3))
+    with pytest.raises(InputError, match="never negative"):
+        KernelMap.fit(X, X[:5], metric="hellinger")

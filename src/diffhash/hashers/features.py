@@ -47,7 +47,12 @@ def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
         check_count(by_name["n_landmarks"][m], "n_landmarks", caller=caller)
         if isinstance(by_name["landmarks"][m], str):
             check_choice(by_name["landmarks"][m], "landmarks", ("random", "kmeans"), caller=caller)
-        check_choice(by_name["metric"][m], "metric", ("euclidean", "diagonal", "mahalanobis"), caller=caller)
+        check_choice(
+            by_name["metric"][m],
+            "metric",
+            ("euclidean", "diagonal", "mahalanobis", "hellinger"),
+            caller=caller,
+        )
         if isinstance(by_name["bandwidth"][m], str):
             check_choice(by_name["bandwidth"][m], "bandwidth", ("balanced", "median"), caller=caller)
         else:

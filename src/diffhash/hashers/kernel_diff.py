@@ -33,7 +33,7 @@ class KernelDiffHash(SpectralHasher):
         Not used where the landmarks themselves are given.
     landmarks : {"random", "kmeans"} or array, or dict by modality
         Objects drawn at random, centres of k-means, or an array of shape (l, n_features).
-    metric : {"diagonal", "euclidean", "mahalanobis"}, or dict by modality
+    metric : {"diagonal", "euclidean", "mahalanobis", "hellinger"}, or dict by modality
         Distance in the Gaussian kernel: each feature divided by its standard deviation, plain, or
         by the inverse of the full covariance matrix.
     bandwidth : float, "balanced" or "median", or dict by modality

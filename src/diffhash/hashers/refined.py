@@ -4,46 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..codes import pack
 from ..errors import ConvergenceWarning, ParameterError
-from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
-from ..maps.landmarks import choose_landmarks, count_distinct
-from ..maps.whitening import whitening_weights
+from ..maps.kernel import never_negative
 from ..pair_sets import ResolvedPairs
-from ..refinement import Affine, PairLoss, refine
-from ..selection import hold_out, score_codes
-from ..spectral_start import spectral_start
+from ..selection import HeldOut, hold_out, score_codes
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
-from .refined_settings import Effort, Setting, first_settings, further_settings
+from .refined_fit import SettingFitter
+from .refined_settings import (
+    Effort,
+    Setting,
+    first_settings,
+    full_effort,
+    further_settings,
+    search_effort,
+)
 
 __all__ = ["RefinedHash"]
 
 _SEARCH_OBJECTS = 1500
-_SLOPES = (1.0, 2.0)
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A fitted setting: maps, whitening and affine functions of the whitened coordinates."""
-
-    maps: list[FeatureMap]
-    whitenings: list[FloatArray]
-    start: Affine
-    affine: Affine
-    converged: bool
-
-    def values(self, side: int, X: Any, affine: Affine | None = None) -> FloatArray:
-        """Real values whose signs are the bits of one side."""
-        affine = self.affine if affine is None else affine
-        weights = self.whitenings[side] @ affine.weights[side]
-        return self.maps[side].project(X, weights.T, affine.offsets[side])
+_SEARCH_SPLITS = 2
 
 
 class RefinedHash(BaseHasher):
@@ -63,21 +50,22 @@ class RefinedHash(BaseHasher):
         Similarities to landmarks, or the standardised features themselves.
     n_landmarks : int
         Of the kernel features; fewer if there are fewer objects.
-    metric : {"auto", "diagonal", "euclidean", "mahalanobis"}
-        Distance in the kernel, see :class:`KernelDiffHash`.
+    metric : {"auto", "diagonal", "euclidean", "mahalanobis", "hellinger"}
+        Distance in the kernel, see :class:`KernelDiffHash`; "auto" tries Hellinger's on views that are
+        never negative.
     width : "auto" or float
         Bandwidth of the kernel in multiples of the "balanced" one.
     ridge : "auto" or float
         How little the small components of the features count, see
-        :func:`~diffhash.maps.whitening.whitening_weights`.
+        :meth:`~diffhash.maps.whitening.Components.scales`.
     penalty : "auto" or float
         Weight of the squared projections in the loss.
     negative_target : "auto" or float in [-1, 1]
         What the normalised product of dissimilar codes should be.
     positive_weight : float
         Mass of the positives when the negatives have 1.
-    max_rank : int
-        Whitened coordinates kept of each view.
+    max_rank : "auto" or int
+        Whitened coordinates kept of each view; "auto" is 256 of kernel features, 1,024 of linear ones.
     max_iter : int
         At most this many iterations in each of the two rounds, of which the second has a steeper sign.
     min_share : float
@@ -125,8 +113,8 @@ class RefinedHash(BaseHasher):
         penalty: float | str = "auto",
         negative_target: float | str = "auto",
         positive_weight: float = 1.0,
-        max_rank: int = 256,
-        max_iter: int = 40,
+        max_rank: int | str = "auto",
+        max_iter: int = 20,
         min_share: float = 0.02,
         validation_share: float = 0.25,
         progress: Callable[[int, float], None] | None = None,
@@ -151,10 +139,12 @@ class RefinedHash(BaseHasher):
     def _check_parameters(self) -> None:
         caller = self._caller
         check_seed(self.random_state, caller=caller)
-        for name in ("n_bits", "n_landmarks", "max_rank", "max_iter"):
+        for name in ("n_bits", "n_landmarks", "max_iter"):
             check_count(getattr(self, name), name, caller=caller)
+        if not (isinstance(self.max_rank, str) and self.max_rank == "auto"):
+            check_count(self.max_rank, "max_rank", caller=caller)
         check_choice(self.features, "features", ("auto", "kernel", "linear"), caller=caller)
-        metrics = ("auto", "diagonal", "euclidean", "mahalanobis")
+        metrics = ("auto", "diagonal", "euclidean", "mahalanobis", "hellinger")
         check_choice(self.metric, "metric", metrics, caller=caller)
         limits = {
             "width": (0.0, 1e6),
@@ -182,9 +172,8 @@ class RefinedHash(BaseHasher):
             if self.progress is not None:
                 self.progress(iteration, loss)
 
-        setting = replace(setting, iterations=self.max_iter if refined else 0)
-        effort = Effort(self.n_bits, self.n_landmarks, self.max_rank, _SLOPES)
-        fitted = self._fit(views, couple.pairs, setting, effort, progress)
+        fitter = self._fitter(views, couple.pairs, full_effort(self))
+        fitted = fitter.fit(replace(setting, iterations=self.max_iter if refined else 0), progress)
         if not fitted.converged and len(losses) > 10 and losses[-1] < 0.9 * losses[-10]:
             warnings.warn(
                 f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",
@@ -194,11 +183,21 @@ class RefinedHash(BaseHasher):
         projections: dict[str, FloatArray] = {}
         thresholds: dict[str, FloatArray] = {}
         for side, modality in enumerate(couple.modalities):
-            projections[modality] = (fitted.whitenings[side] @ fitted.affine.weights[side]).T
-            values = fitted.values(side, views[side])
+            projections[modality] = fitted.projection(side, fitted.affine)
+            values = fitted.values(side, views[side], fitted.affine)
             thresholds[modality] = fitted.affine.offsets[side] + self._evened(values)
         maps = dict(zip(couple.modalities, fitted.maps, strict=True))
         return Learned(maps, projections, thresholds, {"losses": np.array(losses)})
+
+    def _fitter(self, views: list[Any], pairs: ResolvedPairs, effort: Effort) -> SettingFitter:
+        return SettingFitter(
+            views,
+            pairs,
+            effort,
+            positive_weight=self.positive_weight,
+            random_state=self.random_state,
+            caller=self._caller,
+        )
 
     def _evened(self, values: FloatArray) -> FloatArray:
         """What to add so that a bit that hardly ever changes changes at its median."""
@@ -210,26 +209,18 @@ class RefinedHash(BaseHasher):
         """The setting to use, and whether refinement gains over the spectral start."""
         rng = np.random.default_rng(self.random_state)
         by_label = pairs.groups is not None
-        first = first_settings(self, by_label=by_label)
-        split = hold_out(pairs, self.validation_share, _SEARCH_OBJECTS, rng)
-        if split is None:
+        first = first_settings(self, by_label=by_label, histograms=any(map(never_negative, views)))
+        splits = hold_out(pairs, self.validation_share, _SEARCH_OBJECTS, rng, _SEARCH_SPLITS)
+        if not splits:
             return first[0], True
-        fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
-        judge_views = [view[rows] for view, rows in zip(views, split.judge_rows, strict=False)]
+        judges = [self._judge(views, split) for split in splits]
         scores: dict[Setting, tuple[float, float]] = {}
-        effort = Effort(
-            min(self.n_bits, 32), min(self.n_landmarks, 250), min(self.max_rank, 128), _SLOPES[:1]
-        )
-
-        def judge(fitted: Candidate, affine: Affine) -> float:
-            codes = [pack(fitted.values(s, X, affine) >= 0) for s, X in enumerate(judge_views)]
-            return score_codes(codes[0], codes[-1], split.judge_pairs)
 
         def try_all(settings: list[Setting]) -> Setting:
             for setting in settings:
                 if setting not in scores:
-                    fitted = self._fit(fit_views, split.fit_pairs, setting, effort, None)
-                    scores[setting] = judge(fitted, fitted.affine), judge(fitted, fitted.start)
+                    refined, started = np.mean([judge(setting) for judge in judges], axis=0)
+                    scores[setting] = float(refined), float(started)
             return max(scores, key=lambda setting: scores[setting])
 
         best = try_all(first)
@@ -237,59 +228,21 @@ class RefinedHash(BaseHasher):
         refined, started = scores[best]
         return best, refined >= started
 
-    def _fit(
-        self,
-        views: list[Any],
-        pairs: ResolvedPairs,
-        setting: Setting,
-        effort: Effort,
-        progress: Callable[[int, float], None] | None,
-    ) -> Candidate:
-        rng = np.random.default_rng(self.random_state)
-        maps = [self._make_map(X, setting, side, effort.n_landmarks) for side, X in enumerate(views)]
-        mapped = [MappedView(X, fitted) for X, fitted in zip(views, maps, strict=True)]
-        whitenings = [whitening_weights(view, effort.max_rank, setting.ridge) for view in mapped]
-        coordinates = [view.project(w.T) for view, w in zip(mapped, whitenings, strict=True)]
-        x, y = coordinates[0], None if pairs.one_view else coordinates[-1]
-        start = spectral_start(x, y, pairs, effort.n_bits, rng)
-        affine, converged = start, True
-        if setting.iterations:
-            loss = PairLoss(pairs, effort.n_bits, setting.negative_target, self.positive_weight)
-            affine, converged = refine(
-                x,
-                y,
-                loss,
-                start,
-                penalty=setting.penalty,
-                slopes=effort.slopes,
-                max_iter=setting.iterations,
-                progress=progress,
-            )
-        return Candidate(maps, whitenings, start, affine, converged)
+    def _judge(self, views: list[Any], split: HeldOut) -> Callable[[Setting], tuple[float, float]]:
+        """Scores of a setting on held-out objects, refined and as it started."""
+        fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
+        judge_views = [view[rows] for view, rows in zip(views, split.judge_rows, strict=False)]
+        fitter = self._fitter(fit_views, split.fit_pairs, search_effort(self))
 
-    def _make_map(self, X: Any, setting: Setting, side: int, n_landmarks: int) -> FeatureMap:
-        who = f"{self._caller}: view {side + 1}"
-        if setting.features == "linear":
-            return LinearMap.fit(X, standardize=True, who=who)
-        n = min(n_landmarks, X.shape[0])
-        modality = f"number {side + 1}"
-        try:
-            landmarks = choose_landmarks(
-                X, n, "random", self.random_state, caller=self._caller, modality=modality
+        def judge(setting: Setting) -> tuple[float, float]:
+            fitted = fitter.fit(setting)
+            refined, started = (
+                [pack(fitted.values(s, X, affine) >= 0) for s, X in enumerate(judge_views)]
+                for affine in (fitted.affine, fitted.start)
             )
-        except ParameterError:
-            # Many repeated objects: as many landmarks as there are different ones.
-            n = count_distinct(X)
-            landmarks = choose_landmarks(
-                X, n, "random", self.random_state, caller=self._caller, modality=modality
+            return (
+                score_codes(refined[0], refined[-1], split.judge_pairs),
+                score_codes(started[0], started[-1], split.judge_pairs),
             )
-        fitted = KernelMap.fit(X, landmarks, metric=setting.metric, who=who)
-        wide = KernelMap(landmarks, fitted.scale, fitted.bandwidth * setting.width)
-        return KernelMap(landmarks, wide.scale, wide.bandwidth, _mean_features(X, wide))
 
-
-def _mean_features(X: Any, fitted: KernelMap) -> FloatArray:
-    total = np.zeros(fitted.n_features_out)
-    for _, block in MappedView(X, fitted, keep_bytes=0).blocks():
-        total += block.sum(axis=0, dtype=np.float64)
-    return np.asarray(total / X.shape[0])
+        return judge

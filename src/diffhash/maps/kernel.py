@@ -14,7 +14,7 @@ from ..types import FloatArray
 from .base import FeatureMap, block_rows
 from .linear import inverse_root, row_moments
 
-__all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth"]
+__all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth", "never_negative"]
 
 #: A user's own kernel: ``kernel(X, landmarks)`` gives (n, n_landmarks).
 Kernel: TypeAlias = Callable[[Any, FloatArray], FloatArray]
@@ -37,6 +37,8 @@ class KernelMap(FeatureMap):
         Mean of the kernel features, subtracted if given.
     kernel : callable, optional
         ``kernel(X, landmarks)``, used in place of the Gaussian.
+    root : bool
+        Compare the square roots of the features: Hellinger's distance, made for histograms.
     """
 
     kind = "kernel"
@@ -48,16 +50,19 @@ class KernelMap(FeatureMap):
         bandwidth: float = 1.0,
         mean: FloatArray | None = None,
         kernel: Kernel | None = None,
+        root: bool = False,
     ) -> None:
         self.landmarks = landmarks
         self.scale = scale
         self.bandwidth = bandwidth
         self.mean = mean
         self.kernel = kernel
+        self.root = root
         self.n_features_out, self.n_features_in = landmarks.shape
         # Distances are computed about the landmarks' middle: cancellation grows with the offset.
-        self._middle = landmarks.mean(axis=0, dtype=np.float64)
-        self._scaled_landmarks = _scaled(landmarks - self._middle, scale)
+        points = _rooted(landmarks) if root else landmarks
+        self._middle = points.mean(axis=0, dtype=np.float64)
+        self._scaled_landmarks = _scaled(points - self._middle, scale)
 
     @classmethod
     def fit(
@@ -78,9 +83,10 @@ class KernelMap(FeatureMap):
         ----------
         X : array of shape (n, n_features), dense or CSR
         landmarks : array of shape (n_landmarks, n_features)
-        metric : {"euclidean", "diagonal", "mahalanobis"}
-            Euclidean; each feature divided by its standard deviation; or the inverse of the full
-            covariance matrix.
+        metric : {"euclidean", "diagonal", "mahalanobis", "hellinger"}
+            Euclidean; each feature divided by its standard deviation; the inverse of the full
+            covariance matrix; or Euclidean between the square roots of features that are never
+            negative, such as histograms.
         bandwidth : float, "balanced" or "median"
             In units of :math:`d^2`; see :func:`landmark_bandwidth` for the rules.
         shrinkage : float in [0, 1]
@@ -93,16 +99,22 @@ class KernelMap(FeatureMap):
             Opens the error messages.
         """
         landmarks = np.ascontiguousarray(landmarks)
-        scale = None
+        scale, root = None, kernel is None and metric == "hellinger"
         if kernel is None:
+            if root and not never_negative(X):
+                raise InputError(
+                    f"{who}: metric 'hellinger' is for features that are never negative, and some are. "
+                    "Use 'diagonal' or 'euclidean'."
+                )
             scale = _metric_scale(X, metric, shrinkage, who)
             if isinstance(bandwidth, str):
-                width = landmark_bandwidth(_scaled(landmarks, scale), bandwidth, who=who)
+                points = _rooted(landmarks) if root else landmarks
+                width = landmark_bandwidth(_scaled(points, scale), bandwidth, who=who)
             else:
                 width = float(bandwidth)
         else:
             width = 1.0
-        fitted = cls(landmarks, scale, width, None, kernel)
+        fitted = cls(landmarks, scale, width, None, kernel, root)
         if center:
             total = np.zeros(len(landmarks))
             for rows in block_rows(X.shape[0], max(landmarks.shape)):
@@ -123,7 +135,7 @@ class KernelMap(FeatureMap):
                 raise ParameterError("KernelMap: the kernel function returned NaN or infinity.")
         else:
             values = gaussian_kernel(
-                _scaled(_shifted(X, self._middle), self.scale),
+                _scaled(_shifted(_rooted(X) if self.root else X, self._middle), self.scale),
                 self._scaled_landmarks.astype(X.dtype),
                 self.bandwidth,
             )
@@ -136,7 +148,8 @@ class KernelMap(FeatureMap):
             arrays["scale"] = self.scale
         if self.mean is not None:
             arrays["mean"] = self.mean
-        return {"bandwidth": self.bandwidth, "own_kernel": self.kernel is not None}, arrays
+        parameters = {"bandwidth": self.bandwidth, "own_kernel": self.kernel is not None}
+        return parameters | ({"root": True} if self.root else {}), arrays
 
     @classmethod
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
@@ -148,11 +161,12 @@ class KernelMap(FeatureMap):
                 "Pass it again: diffhash.load(path, kernel=...)."
             )
         landmarks, scale, mean = arrays["landmarks"], arrays.get("scale"), arrays.get("mean")
-        bandwidth = parameters["bandwidth"]
+        bandwidth, root = parameters["bandwidth"], parameters.get("root", False)
         d = landmarks.shape[-1]
         if (
             landmarks.ndim != 2
             or not isinstance(bandwidth, float)
+            or not isinstance(root, bool)
             or not 0 < bandwidth < np.inf
             or (scale is not None and scale.shape not in ((d,), (d, d)))
             or (mean is not None and mean.shape != (len(landmarks),))
@@ -160,7 +174,7 @@ class KernelMap(FeatureMap):
             raise ModelFileError(
                 "load: the arrays of a kernel map do not fit together. Save the model again."
             )
-        return cls(landmarks, scale, bandwidth, mean, kernel)
+        return cls(landmarks, scale, bandwidth, mean, kernel, root)
 
 
 def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> FloatArray:
@@ -180,6 +194,16 @@ def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> F
     return np.exp(values, out=values)
 
 
+def never_negative(X: Any) -> bool:
+    """Whether the square roots of all features can be taken."""
+    return X.shape[0] > 0 and bool(X.min() >= 0)
+
+
+def _rooted(X: Any) -> Any:
+    """Square roots; rows that come later may have what training rows never had, a negative value."""
+    return X.sign() * abs(X).sqrt() if scipy.sparse.issparse(X) else np.sign(X) * np.sqrt(np.abs(X))
+
+
 def _shifted(X: Any, middle: FloatArray) -> FloatArray:
     dense = X.toarray() if scipy.sparse.issparse(X) else X
     return np.asarray(dense - middle.astype(dense.dtype))
@@ -193,7 +217,7 @@ def _scaled(X: FloatArray, scale: FloatArray | None) -> FloatArray:
 
 
 def _metric_scale(X: Any, metric: str, shrinkage: float, who: str) -> FloatArray | None:
-    if metric == "euclidean":
+    if metric in ("euclidean", "hellinger"):
         return None
     _, variance, covariance = row_moments(X, full=metric == "mahalanobis")
     if not (variance > 0).any():

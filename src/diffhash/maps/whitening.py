@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse
@@ -9,35 +12,94 @@ import scipy.sparse
 from ..types import FloatArray
 from .base import MappedView
 
-__all__ = ["whitening_weights"]
+__all__ = ["Components", "principal_components"]
+
+#: Above this many features their covariance matrix is never formed.
+_WIDE = 2048
+#: Rounds of subspace iteration for wide features, and directions beyond those asked for.
+_ROUNDS, _SPARE = 4, 32
 
 
-def whitening_weights(view: MappedView, max_rank: int, ridge: float) -> FloatArray:
-    r"""Weights W such that ``features @ W`` are principal components of nearly equal variance.
+@dataclass(frozen=True)
+class Components:
+    """Principal components of a view's features, the largest variance first.
+
+    Attributes
+    ----------
+    directions : float64 array of shape (n_features, rank)
+        Orthonormal columns.
+    variances : float64 array of shape (rank,)
+        Of the features along them, all above zero.
+    """
+
+    directions: FloatArray
+    variances: FloatArray
+
+    def scales(self, ridge: float) -> FloatArray:
+        r"""What to multiply each component by so that their variances become nearly equal.
+
+        A component of variance v is divided by :math:`\sqrt{v + \mathrm{ridge} \cdot v_1}`: those
+        that are small beside the largest stay small.
+        """
+        return np.asarray(1.0 / np.sqrt(self.variances + ridge * self.variances[0]))
+
+
+def principal_components(view: MappedView, max_rank: int, rng: np.random.Generator) -> Components:
+    """Principal components of the features of a view.
 
     Parameters
     ----------
     view : MappedView
-        Its features must be centred.
+        Its features must be centred (sparse rows: up to :attr:`MappedView.offset`).
     max_rank : int
-        At most this many components are kept.
-    ridge : float
-        Share of the largest variance that is added to each: a component of variance v is divided
-        by :math:`\sqrt{v + \mathrm{ridge} \cdot v_1}`, so that small ones stay small.
+        At most this many are kept; fewer where the features have no more.
+    rng : Generator
+        Starts the iteration for more than 2,048 features, where the components are approximate.
 
-    Returns
-    -------
-    float64 array of shape (n_features, rank)
+    Examples
+    --------
+    >>> from diffhash.maps import LinearMap
+    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.1], [0.0, -0.1]])
+    >>> view = MappedView(X, LinearMap(np.zeros(2)))
+    >>> principal_components(view, 2, np.random.default_rng(0)).variances
+    array([0.5  , 0.005])
     """
     d = view.n_features
-    second = np.zeros((d, d))
-    for _, block in view.blocks():
-        product = block.T @ block
-        second += product.toarray() if scipy.sparse.issparse(product) else product
-    if view.offset.any():
-        second -= view.n_rows * np.outer(view.offset, view.offset)
     rank = min(max_rank, d)
-    values, vectors = scipy.linalg.eigh(second / view.n_rows, subset_by_index=[d - rank, d - 1])
-    values, vectors = values[::-1], vectors[:, ::-1]
-    kept = values > 1e-7 * values[0]
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept] + ridge * values[0]))
+    if d > _WIDE:
+        directions, variances = _iterated(view, rank, rng)
+    else:
+        covariance = _times_covariance(view, None)
+        variances, directions = scipy.linalg.eigh(covariance, subset_by_index=[d - rank, d - 1])
+        variances, directions = variances[::-1], directions[:, ::-1]
+    kept = variances > max(1e-7 * variances[0], np.finfo(np.float64).tiny)
+    kept[0] = True
+    return Components(np.ascontiguousarray(directions[:, kept]), variances[kept])
+
+
+def _times_covariance(view: MappedView, V: FloatArray | None) -> FloatArray:
+    """Covariance of the features, times V if there is one; one pass over the rows."""
+    total: Any = 0.0
+    offset = view.offset
+    for _, block in view.blocks():
+        if V is None:
+            product = block.T @ block
+        else:
+            values = block @ V.astype(block.dtype) - (offset @ V).astype(block.dtype)
+            product = block.T @ values - np.outer(offset, values.sum(axis=0))
+        total = total + (product.toarray() if scipy.sparse.issparse(product) else product)
+    total = np.asarray(total, dtype=np.float64)
+    if V is None:
+        total -= view.n_rows * np.outer(offset, offset)
+    return np.asarray(total / view.n_rows)
+
+
+def _iterated(view: MappedView, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """Leading eigenvectors of the covariance by subspace iteration, without forming it."""
+    width = min(rank + _SPARE, view.n_features, view.n_rows)
+    V = np.linalg.qr(rng.standard_normal((view.n_features, width)))[0]
+    for _ in range(_ROUNDS):
+        V = np.linalg.qr(_times_covariance(view, V))[0]
+    small = V.T @ _times_covariance(view, V)
+    variances, turns = np.linalg.eigh((small + small.T) / 2)
+    return (V @ turns)[:, ::-1][:, :rank], variances[::-1][:rank]

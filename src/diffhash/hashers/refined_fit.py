@@ -1,0 +1,157 @@
+"""Fitting settings of RefinedHash: features, whitened coordinates, spectral start, refinement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
+from ..maps.kernel import never_negative
+from ..maps.landmarks import choose_landmarks, count_distinct
+from ..maps.whitening import Components, principal_components
+from ..pair_sets import ResolvedPairs
+from ..refinement import Affine, PairLoss, Progress, refine
+from ..spectral_start import spectral_start
+from ..types import FloatArray
+from .refined_settings import Effort, Setting
+
+__all__ = ["Candidate", "SettingFitter"]
+
+#: Means and principal components are those of at most so many rows.
+_SAMPLE = 50_000
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The features of one view, their principal components, and the rows' coordinates along them."""
+
+    map: FeatureMap
+    components: Components
+    coordinates: FloatArray
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A fitted setting: affine functions of the mapped features of each side."""
+
+    maps: list[FeatureMap]
+    whitenings: Sequence[FloatArray]
+    start: Affine
+    affine: Affine
+    converged: bool
+
+    def projection(self, side: int, affine: Affine) -> FloatArray:
+        """(n_bits, n_features_out): what the mapped features are multiplied by."""
+        return (self.whitenings[side] @ affine.weights[side]).T
+
+    def values(self, side: int, X: Any, affine: Affine) -> FloatArray:
+        """Real values whose signs are the bits of one side."""
+        return self.maps[side].project(X, self.projection(side, affine), affine.offsets[side])
+
+
+class SettingFitter:
+    """Fits one setting after another to the same rows; features that two settings share are made once.
+
+    Parameters
+    ----------
+    views : list of one or two arrays
+    pairs : ResolvedPairs
+    effort : Effort
+    positive_weight : float
+    random_state : int or None
+    caller : str
+        Opens the error messages.
+    """
+
+    def __init__(
+        self,
+        views: list[Any],
+        pairs: ResolvedPairs,
+        effort: Effort,
+        *,
+        positive_weight: float,
+        random_state: int | None,
+        caller: str,
+    ) -> None:
+        self._views = views
+        self._pairs = pairs
+        self._effort = effort
+        self._positive_weight = positive_weight
+        self._random_state = random_state
+        self._caller = caller
+        self._bases: dict[tuple[str, str, float], list[Basis]] = {}
+
+    def fit(self, setting: Setting, progress: Progress | None = None) -> Candidate:
+        """Maps, start and refined functions of one setting."""
+        effort, pairs = self._effort, self._pairs
+        key = (setting.features, setting.metric, setting.width)
+        if key not in self._bases:
+            self._bases[key] = [self._basis(X, side, setting) for side, X in enumerate(self._views)]
+        bases = self._bases[key]
+        scales = [basis.components.scales(setting.ridge) for basis in bases]
+        coordinates = [
+            basis.coordinates * scale.astype(basis.coordinates.dtype)
+            for basis, scale in zip(bases, scales, strict=True)
+        ]
+        x, y = coordinates[0], None if pairs.one_view else coordinates[-1]
+        start = spectral_start(x, y, pairs, effort.n_bits, np.random.default_rng(self._random_state))
+        affine, converged = start, True
+        if setting.iterations:
+            loss = PairLoss(pairs, effort.n_bits, setting.negative_target, self._positive_weight)
+            affine, converged = refine(
+                x,
+                y,
+                loss,
+                start,
+                penalty=setting.penalty,
+                slopes=effort.slopes,
+                max_iter=setting.iterations,
+                progress=progress,
+            )
+        whitenings = [b.components.directions * scale for b, scale in zip(bases, scales, strict=True)]
+        return Candidate([basis.map for basis in bases], whitenings, start, affine, converged)
+
+    def _basis(self, X: Any, side: int, setting: Setting) -> Basis:
+        step = -(-X.shape[0] // _SAMPLE)
+        sample = X if step == 1 else X[::step]
+        fitted = self._map(X, sample, side, setting)
+        rank = self._effort.linear_rank if setting.features == "linear" else self._effort.kernel_rank
+        view = MappedView(X, fitted)
+        sampled = view if step == 1 else MappedView(sample, fitted)
+        components = principal_components(sampled, rank, np.random.default_rng(self._random_state))
+        return Basis(fitted, components, view.project(components.directions.T))
+
+    def _map(self, X: Any, sample: Any, side: int, setting: Setting) -> FeatureMap:
+        who = f"{self._caller}: view {side + 1}"
+        if setting.features == "linear":
+            return LinearMap.fit(X, standardize=True, who=who)
+        metric = setting.metric
+        if metric == "hellinger" and not setting.strict_metric and not never_negative(X):
+            metric = "euclidean"  # the other view alone is a histogram
+        fitted = KernelMap.fit(X, self._landmarks(X, side), metric=metric, who=who)
+        fitted.bandwidth *= setting.width
+        fitted.mean = _mean_features(sample, fitted)
+        return fitted
+
+    def _landmarks(self, X: Any, side: int) -> FloatArray:
+        def choose(n: int) -> FloatArray:
+            return choose_landmarks(
+                X, n, "random", self._random_state, caller=self._caller, modality=f"number {side + 1}"
+            )
+
+        try:
+            return choose(min(self._effort.n_landmarks, X.shape[0]))
+        except ParameterError:
+            # Many repeated objects: as many landmarks as there are different ones.
+            return choose(count_distinct(X))
+
+
+def _mean_features(X: Any, fitted: KernelMap) -> FloatArray:
+    total = np.zeros(fitted.n_features_out)
+    for _, block in MappedView(X, fitted, keep_bytes=0).blocks():
+        total += block.sum(axis=0, dtype=np.float64)
+    return np.asarray(total / X.shape[0])
