@@ -65,7 +65,7 @@ def _collection(source: Source) -> dict[str, Any]:
     with Collection.open(source.path) as collection:
         found = asdict(collection.stats())
         model = describe_model(collection.hasher)
-    said = {"n_objects", "model", "file_bytes", "n_bits", "modalities"}
+    said = {"n_objects", "model", "file_bytes", "n_bits", "modalities", "path"}
     rest = {name.removeprefix("n_").replace("_", " "): v for name, v in found.items() if name not in said}
     return {"kind": "collection", "objects": found["n_objects"], **model, **rest}
 

@@ -91,7 +91,7 @@ def search(
 
         diffhash search photos.dh --image star.png --into text -k 5
 
-        diffhash search items.dh --vector query.npy --where group=arrow --where 'year>=1990' --json
+        diffhash search items.dh --vector query.npy --where 'year>=1990' --json
 
         diffhash search photos.dh "a white star" --open
     """
