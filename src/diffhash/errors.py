@@ -92,6 +92,10 @@ class NewerFormatError(ModelFileError):
     """A model file was written by a later version of diffhash."""
 
 
+class InputFileError(InputError):
+    """A file with features, tables, pairs or labels cannot be read as such."""
+
+
 class CollectionError(DiffhashError):
     """A collection cannot be used in this way; base of the errors below."""
 
@@ -130,10 +134,6 @@ class UnknownIdError(InputError):
 
 class FilterError(InputError):
     """A ``where`` filter is not of the form that filters have."""
-
-
-class InputFileError(InputError):
-    """A file with features, tables, pairs or labels cannot be read as such."""
 
 
 class DiffhashWarning(UserWarning):

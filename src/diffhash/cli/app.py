@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ..errors import DiffhashError
+from ..errors import DiffhashError, DiffhashWarning
 from .bench import bench
 from .build import build
 from .demo import demo
@@ -73,7 +74,10 @@ def run_app(arguments: Sequence[str]) -> int:
     """
     try:
         # Outside of standalone mode typer.Exit(n) is returned as n.
-        status = app(args=list(arguments), prog_name="diffhash", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", DiffhashWarning)
+            warnings.showwarning = _one_line(warnings.showwarning)
+            status = app(args=list(arguments), prog_name="diffhash", standalone_mode=False)
     except _UsageError as error:
         line = _usage_line(error)
         # A bare "diffhash" has shown its help by now and has nothing more to say.
@@ -85,6 +89,18 @@ def run_app(arguments: Sequence[str]) -> int:
             raise
         return _say(_error_line(error), FAILED)
     return status if isinstance(status, int) else 0
+
+
+def _one_line(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """How warnings are shown: ours in a line like errors, others as Python does."""
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, DiffhashWarning):
+            _say(f"warning: {' '.join(str(message).split())}", 0)
+        else:
+            plain(message, category, *rest, **more)
+
+    return show
 
 
 def _error_line(error: Exception) -> str:

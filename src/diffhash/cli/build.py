@@ -115,10 +115,9 @@ def build(
 
         diffhash build --images photos --captions captions.csv -o photos.dh
 
-        diffhash build --view image=imgs.npy --view text=txt.npy --payload items.csv -o items.dh
+        diffhash build --view a=a.npy --view b=b.npy --payload rows.csv -o ab.dh
 
-        diffhash build --view image=imgs.npy --view text=txt.npy --pairs pairs.csv --ids image=imgs.csv#id
-        --ids text=txt.csv#id -o items.dh
+        diffhash build --view a=a.npy --view b=b.npy --pairs pairs.csv -o ab.dh
 
         diffhash build --model model.dhm --view image=imgs.npy -o images.dh
     """

@@ -53,12 +53,11 @@ def evaluate(
 
     For example:
 
-        diffhash evaluate model.dhm --view image=test_imgs.npy --view text=test_txt.npy
+        diffhash evaluate model.dhm --view image=imgs.npy --view text=txt.npy
 
-        diffhash evaluate model.dhm --view image=i.npy --view text=t.npy --labels image=i.csv#class
-        --labels text=t.csv#class
+        diffhash evaluate ab.dhm --view a=a.npy --view b=b.npy --labels ab.csv#class
 
-        diffhash evaluate --codes image=image_codes.npy --codes text=text_codes.npy --pairs pairs.csv
+        diffhash evaluate --codes a=a.npy --codes b=b.npy --pairs pairs.csv
     """
     if bool(view) == bool(codes):
         raise typer.BadParameter("give a MODEL and --view NAME=FILE for each modality, or --codes NAME=FILE")

@@ -58,9 +58,9 @@ def fit(
 
         diffhash fit --view image=imgs.npy --view text=txt.npy -o model.dhm
 
-        diffhash fit --view image=imgs.npy --view text=txt.npy --pairs pairs.csv --bits 128 -o model.dhm
+        diffhash fit --view a=a.npy --view b=b.npy --pairs pairs.csv -o ab.dhm
 
-        diffhash fit --view image=wiki.npz#images --view text=wiki.npz#texts --labels wiki.csv#class -o wiki.dhm
+        diffhash fit --view a=d.npz#a --view b=d.npz#b --labels d.csv#class -o d.dhm
     """
     names = by_name(view, "--view")
     if not names:

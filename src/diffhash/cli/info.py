@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import numpy as np
@@ -63,13 +63,11 @@ def _model(source: Source) -> dict[str, Any]:
 
 def _collection(source: Source) -> dict[str, Any]:
     with Collection.open(source.path) as collection:
-        stats: Any = collection.stats()
-        found = asdict(stats) if is_dataclass(stats) and not isinstance(stats, type) else {}
+        found = asdict(collection.stats())
         model = describe_model(collection.hasher)
-        objects = len(collection)
-    skipped = {"path", "n_bits", "modalities", "method", "bits"}
-    rest = {name.replace("_", " "): value for name, value in found.items() if name not in skipped}
-    return {"kind": "collection", "objects": objects, **model, **rest}
+    said = {"n_objects", "model", "file_bytes", "n_bits", "modalities", "path"}
+    rest = {name.removeprefix("n_").replace("_", " "): v for name, v in found.items() if name not in said}
+    return {"kind": "collection", "objects": found["n_objects"], **model, **rest}
 
 
 def _data(source: Source) -> dict[str, Any]:

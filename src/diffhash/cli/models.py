@@ -42,6 +42,6 @@ def load_model(name: str | Path) -> BaseHasher:
         from ..storage.collection import Collection
 
         with Collection.open(source.path) as collection:
-            model: BaseHasher = collection.hasher
-            return model
+            hasher: BaseHasher = collection.hasher
+            return hasher
     return load(source.path)

@@ -91,7 +91,7 @@ def search(
 
         diffhash search photos.dh --image star.png --into text -k 5
 
-        diffhash search items.dh --vector query.npy --where group=arrow --where 'year>=1990' --json
+        diffhash search items.dh --vector query.npy --where 'year>=1990' --json
 
         diffhash search photos.dh "a white star" --open
     """
@@ -105,13 +105,14 @@ def search(
         question = _question(store.hasher, text, image, vector, item, modality)
         into = _into(store.hasher, question.modality, into)
         found = _ask(store, question, into, k, wanted)
+    if open_page:
+        picture = thumbnail(image) if image is not None else None
+        write_atomically(page, search_page(question.shown, into, found, picture, is_thumbnail).encode())
     if as_json:
         print_json(_as_json(question, into, found))
     else:
         _print(found)
     if open_page:
-        picture = thumbnail(image) if image is not None else None
-        write_atomically(page, search_page(question.shown, into, found, picture, is_thumbnail).encode())
         if sys.stdout.isatty():
             typer.launch(page.resolve().as_uri())
         typer.echo(f"{page}", err=as_json)
