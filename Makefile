@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := $(wildcard src/diffhash/native/*.cpp src/diffhash/native/*.hpp)
 
-.PHONY: help demo test check docs bench bench-search bench-collection sanitize kernels-emulated clean
+.PHONY: help demo test check docs bench bench-search bench-collection sanitize kernels-emulated wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,8 +32,8 @@ $(VENV)/.bench: $(VENV)/.package
 	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures,bench]'
 	@touch $@
 
-demo: $(VENV)/.package ## learn on pairs, encode, search, evaluate
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.package ## symbols by their names: learn, evaluate, build a collection, ask, write demo/report.html
+	$(BIN)/diffhash demo --out demo
 
 test: $(VENV)/.package ## run the tests
 	$(BIN)/python -m pytest
@@ -60,6 +60,12 @@ sanitize: ## run the native kernels under AddressSanitizer, UBSan and ThreadSani
 
 kernels-emulated: ## run the kernels of other CPUs (AVX-512, NEON) under emulation
 	tests/native/run_selftest.sh avx512 neon
+
+wheel: $(BIN)/python ## build the source archive and the wheel into dist/, and try the wheel out in a fresh environment
+	$(PIP) install build
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tests/packaging/try_wheel.py dist
 
 clean: ## remove what these targets made
 	rm -rf $(VENV) build dist docs/_build demo

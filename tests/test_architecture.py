@@ -19,6 +19,7 @@ ORDER = [
     ["pair_sets"],
     ["pairs"],
     ["storage.model_file", "storage"],
+    ["files"],
     ["maps.base"],
     ["maps.linear", "maps.kernel", "maps.landmarks", "maps.whitening", "maps"],
     ["moments"],
@@ -54,6 +55,7 @@ ORDER = [
     ["storage.maintenance"],
     ["storage.collection"],
     ["reproduction"],
+    ["demo"],
     ["report"],
     ["cli", "service", "cluster", "stores"],
 ]

@@ -23,6 +23,7 @@ __all__ = [
     "FeatureCountError",
     "FilterError",
     "InputError",
+    "InputFileError",
     "MissingExtraError",
     "ModelFileError",
     "NewerCollectionError",
@@ -89,6 +90,10 @@ class ModelFileError(DiffhashError, ValueError):
 
 class NewerFormatError(ModelFileError):
     """A model file was written by a later version of diffhash."""
+
+
+class InputFileError(InputError):
+    """A file with features, tables, pairs or labels cannot be read as such."""
 
 
 class CollectionError(DiffhashError):
