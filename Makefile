@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := $(wildcard src/diffhash/native/*.cpp src/diffhash/native/*.hpp)
 
-.PHONY: help demo test check docs bench bench-search sanitize kernels-emulated clean
+.PHONY: help demo test check docs bench bench-search bench-collection sanitize kernels-emulated wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -17,23 +17,23 @@ $(BIN)/python:
 
 # The package is installed in editable mode, so only its build files make it stale.
 $(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,check]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures,check]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,docs]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,bench]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures,bench]'
 	@touch $@
 
-demo: $(VENV)/.package ## learn on pairs, encode, search, evaluate
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.package ## symbols by their names: learn, evaluate, build a collection, ask, write demo/report.html
+	$(BIN)/diffhash demo --out demo
 
 test: $(VENV)/.package ## run the tests
 	$(BIN)/python -m pytest
@@ -52,11 +52,20 @@ bench: $(VENV)/.bench ## measure training against its floor and its peers
 bench-search: $(VENV)/.bench ## measure Hamming search and encoding against their peers
 	$(BIN)/python -m benchmarks.search
 
+bench-collection: $(VENV)/.package ## measure collections against the bare index
+	$(BIN)/python -m benchmarks.collection
+
 sanitize: ## run the native kernels under AddressSanitizer, UBSan and ThreadSanitizer
 	tests/native/run_selftest.sh address thread
 
 kernels-emulated: ## run the kernels of other CPUs (AVX-512, NEON) under emulation
 	tests/native/run_selftest.sh avx512 neon
+
+wheel: $(BIN)/python ## build the source archive and the wheel into dist/, and try the wheel out in a fresh environment
+	$(PIP) install build
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tests/packaging/try_wheel.py dist
 
 clean: ## remove what these targets made
 	rm -rf $(VENV) build dist docs/_build demo

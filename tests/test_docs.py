@@ -29,7 +29,7 @@ PAGES = [
 
 def _public_names() -> list[str]:
     names = [f"diffhash.{name}" for name in dh.__all__]
-    for module in (dh.codes, dh.datasets, dh.errors, dh.evaluation):
+    for module in (dh.codes, dh.datasets, dh.datasets.files, dh.errors, dh.evaluation, dh.featurizers):
         names += [f"{module.__name__}.{name}" for name in module.__all__]
     # `evaluate` is documented where users import it from.
     return [name for name in names if name != "diffhash.evaluation.evaluate"] + STAGES

@@ -2,16 +2,18 @@
 
 from importlib.metadata import version as _version
 
-from . import codes, datasets, errors, evaluation, native
+from . import codes, datasets, errors, evaluation, featurizers, native
 from .evaluation import evaluate
 from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
 from .index import HammingIndex
 from .pairs import Pairs
 from .ranking import asymmetric_search
 from .sequential import SequentialTest
+from .storage.collection import Collection
 
 __all__ = [
     "BoostedHash",
+    "Collection",
     "DiffHash",
     "HammingIndex",
     "KernelDiffHash",
@@ -24,6 +26,7 @@ __all__ = [
     "errors",
     "evaluate",
     "evaluation",
+    "featurizers",
     "load",
     "native",
 ]

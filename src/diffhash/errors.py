@@ -11,20 +11,31 @@ from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 __all__ = [
     "CodeError",
+    "CollectionBusyError",
+    "CollectionError",
+    "CollectionExistsError",
+    "CollectionFileError",
+    "CollectionNotFoundError",
+    "CollectionWriteError",
     "ConvergenceWarning",
     "DiffhashError",
     "DiffhashWarning",
     "FeatureCountError",
+    "FilterError",
     "InputError",
+    "InputFileError",
     "MissingExtraError",
     "ModelFileError",
+    "NewerCollectionError",
     "NewerFormatError",
     "NonFiniteError",
     "NotFittedError",
     "PairsError",
     "ParameterError",
     "RankWarning",
+    "ReadOnlyCollectionError",
     "TooManyBitsError",
+    "UnknownIdError",
     "UnknownModalityError",
 ]
 
@@ -79,6 +90,50 @@ class ModelFileError(DiffhashError, ValueError):
 
 class NewerFormatError(ModelFileError):
     """A model file was written by a later version of diffhash."""
+
+
+class InputFileError(InputError):
+    """A file with features, tables, pairs or labels cannot be read as such."""
+
+
+class CollectionError(DiffhashError):
+    """A collection cannot be used in this way; base of the errors below."""
+
+
+class CollectionNotFoundError(CollectionError, FileNotFoundError):
+    """There is no collection at this path, or no longer."""
+
+
+class CollectionExistsError(CollectionError, FileExistsError):
+    """A new collection would replace a file."""
+
+
+class CollectionFileError(CollectionError, ValueError):
+    """A file is no collection, is damaged, or was replaced while it was open."""
+
+
+class NewerCollectionError(CollectionFileError, NewerFormatError):
+    """A collection was written by a later version of diffhash."""
+
+
+class CollectionBusyError(CollectionError):
+    """Another process, or another object of this one, is writing to the collection."""
+
+
+class ReadOnlyCollectionError(CollectionError):
+    """The collection was opened for reading, or its folder cannot be written to."""
+
+
+class CollectionWriteError(CollectionError, OSError):
+    """The disk is full or failed; what was stored before is still there."""
+
+
+class UnknownIdError(InputError):
+    """An id was asked for that the collection does not have."""
+
+
+class FilterError(InputError):
+    """A ``where`` filter is not of the form that filters have."""
 
 
 class DiffhashWarning(UserWarning):

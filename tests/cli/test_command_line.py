@@ -14,6 +14,7 @@ import pytest
 
 from diffhash.cli.app import run_app
 from diffhash.reproduction import Results
+from tests.cli.process import assert_one_line, diffhash
 from tests.reproduction_settings import tiny_settings
 
 ROOT = Path(__file__).parents[2]
@@ -36,31 +37,8 @@ NO_FIGURES = (
 )
 
 
-def diffhash(*arguments, code=None, cwd=None):
-    """Run the command, or Python code that ends in it."""
-    start = ["-m", "diffhash.cli"] if code is None else ["-c", code]
-    return subprocess.run(
-        [sys.executable, *start, *map(os.fspath, arguments)],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "PYTHONIOENCODING": "utf-8", "OPENBLAS_NUM_THREADS": "1"},
-        cwd=cwd,
-        timeout=300,
-    )
-
-
 def tiny(more=""):
     return TINY.format(root=os.fspath(ROOT), more=more)
-
-
-def assert_one_line(result, status):
-    """An error is one line on stderr, nothing on stdout, and a status."""
-    assert result.returncode == status, result.stderr
-    assert result.stdout == ""
-    assert result.stderr.startswith("diffhash: ")
-    assert result.stderr.count("\n") == 1, result.stderr
-    assert "Traceback" not in result.stderr
 
 
 def test_help_shows_examples():

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import diffhash as dh
+from diffhash.featurizers import HogFeatures, TfidfFeatures
 from diffhash.storage.model_file import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
@@ -43,7 +44,40 @@ def models():
     }
 
 
+def raw_inputs():
+    """Texts and grey pictures whose rows belong together; whole numbers again."""
+    rng = np.random.default_rng(11)
+    shapes = {
+        "bar": (slice(3, 5), slice(None)),
+        "pole": (slice(None), slice(3, 5)),
+        "box": (slice(2, 6),) * 2,
+    }
+    words = rng.choice(list(shapes), size=60)
+    pictures = rng.integers(0, 40, size=(60, 8, 8))
+    for picture, word in zip(pictures, words, strict=True):
+        picture[shapes[word]] += 200
+    texts = [f"a {rng.choice(['light', 'bright', 'weiß'])} {word}, {n % 4}" for n, word in enumerate(words)]
+    return {"image": list(pictures.astype(np.uint8)), "text": texts}
+
+
+def raw_model():
+    """A model with featurizers of both built-in kinds inside."""
+    raw = raw_inputs()
+    featurizers = {
+        "image": HogFeatures(cells=2, thumbnail=2, size=8),
+        "text": TfidfFeatures(char_ngrams=(2, 3), char_weight=0.5).fit(raw["text"]),
+    }
+    views = {m: featurizer.transform(raw[m]) for m, featurizer in featurizers.items()}
+    return dh.DiffHash(n_bits=2).fit(views, dh.Pairs.aligned(60)).set_featurizers(featurizers)
+
+
 def main():
+    raw_path = FOLDER / f"raw-v{FORMAT_VERSION}.dh"
+    if not raw_path.exists():
+        hasher = raw_model()
+        hasher.save(raw_path)
+        codes = {m: hasher.encode_raw(raw, modality=m) for m, raw in raw_inputs().items()}
+        np.savez(raw_path.with_suffix(".npz"), **codes)
     labels = inputs("")[1]
     for name, hasher in models().items():
         if (FOLDER / f"{name}-v{FORMAT_VERSION}.dh").exists():

@@ -10,7 +10,14 @@ import pytest
 import safetensors.numpy
 
 from diffhash.errors import ModelFileError, NewerFormatError
-from diffhash.storage.model_file import FORMAT_VERSION, read_model, write_atomically, write_model
+from diffhash.storage.model_file import (
+    FORMAT_VERSION,
+    model_from_bytes,
+    model_to_bytes,
+    read_model,
+    write_atomically,
+    write_model,
+)
 
 
 @pytest.fixture
@@ -104,3 +111,17 @@ def test_header_must_be_plain_json(tmp_path):
     with pytest.raises(ValueError, match="JSON"):
         write_model(tmp_path / "m", {"x": float("nan")}, {})
     assert not list(tmp_path.iterdir())
+
+
+def test_the_same_model_is_the_same_bytes(path, arrays):
+    """By itself safetensors writes its metadata in an order that changes from call to call."""
+    header = {"class": "Test", "text": "ä"}
+    assert {model_to_bytes(header, arrays) for _ in range(20)} == {path.read_bytes()}
+
+
+def test_names_of_any_kind_keep_arrays_in_place(arrays):
+    named = {f'{name} 名\t"\x7f': array for name, array in arrays.items()}
+    _, read = model_from_bytes(model_to_bytes({"class": "Test"}, named), name="test")
+    assert set(read) == set(named)
+    for name, array in named.items():
+        np.testing.assert_array_equal(read[name], array)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ..errors import DiffhashError
+from ..errors import DiffhashError, DiffhashWarning
+from .bench import bench
+from .build import build
+from .demo import demo
+from .encode import encode
+from .evaluate import evaluate
+from .fit import fit
+from .info import info
 from .reproduce import reproduce
+from .search import search
+from .verify import verify
 
 __all__ = ["app", "run_app"]
 
@@ -19,15 +29,26 @@ FAILED, MISUSED, INTERRUPTED = 1, 2, 130
 # class of its public BadParameter is the usage error of whichever it is.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
+# What follows the name of a benchmark is its own, --help too.
+_PASSES_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+
 app = typer.Typer(
     name="diffhash",
     help="Search one kind of data with another through codes of a few bytes.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
+app.command()(build)
+app.command()(search)
+app.command()(fit)
+app.command()(encode)
+app.command()(evaluate)
+app.command()(info)
+app.command()(verify)
 app.command()(reproduce)
+app.command(context_settings=_PASSES_ON)(bench)
 
 
 def _print_version(wanted: bool) -> None:
@@ -53,7 +74,10 @@ def run_app(arguments: Sequence[str]) -> int:
     """
     try:
         # Outside of standalone mode typer.Exit(n) is returned as n.
-        status = app(args=list(arguments), prog_name="diffhash", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", DiffhashWarning)
+            warnings.showwarning = _one_line(warnings.showwarning)
+            status = app(args=list(arguments), prog_name="diffhash", standalone_mode=False)
     except _UsageError as error:
         line = _usage_line(error)
         # A bare "diffhash" has shown its help by now and has nothing more to say.
@@ -65,6 +89,18 @@ def run_app(arguments: Sequence[str]) -> int:
             raise
         return _say(_error_line(error), FAILED)
     return status if isinstance(status, int) else 0
+
+
+def _one_line(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """How warnings are shown: ours in a line like errors, others as Python does."""
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, DiffhashWarning):
+            _say(f"warning: {' '.join(str(message).split())}", 0)
+        else:
+            plain(message, category, *rest, **more)
+
+    return show
 
 
 def _error_line(error: Exception) -> str:
@@ -82,7 +118,7 @@ def _usage_line(error: Exception) -> str:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "diffhash"
-    message = " ".join(message.split()).rstrip(".")
+    message = " ".join(message.split()).removeprefix("Invalid value: ").rstrip(".")
     return f"{message}. See '{command} --help'." if message else ""
 
 

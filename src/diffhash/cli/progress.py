@@ -9,13 +9,16 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.text import Text
 
-__all__ = ["Work"]
+__all__ = ["Rows", "Work"]
 
 
 class Work:
@@ -49,6 +52,51 @@ class Work:
     def advance(self, cost: float, what: str) -> None:
         """One step of this cost is done."""
         self._bar.update(self._task, advance=cost, description=what)
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+
+class _Rate(ProgressColumn):
+    """Rows in a second."""
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed:,.0f} rows/s")
+
+
+class Rows:
+    """A count of rows with their rate and, where the total is known, the time left.
+
+    Nothing is printed when stderr is no terminal.
+    """
+
+    def __init__(self, title: str, total: int | None) -> None:
+        console = Console(stderr=True)
+        known = [BarColumn(bar_width=30), TextColumn("{task.percentage:>3.0f} %")] if total else []
+        left = [TextColumn("left about"), TimeRemainingColumn()] if total else [TimeElapsedColumn()]
+        self._bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            *known,
+            TextColumn("{task.completed:,} rows"),
+            _Rate(),
+            *left,
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task(title, total=total or None)
+
+    def advance(self, n: int) -> None:
+        """So many rows more are done."""
+        self._bar.update(self._task, advance=n)
 
     def __enter__(self) -> Self:
         self._bar.start()

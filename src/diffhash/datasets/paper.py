@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..types import FloatArray, IntArray
 from ..validation import check_count, check_number
 
 __all__ = ["MultimodalData", "Split", "make_paper_data"]
@@ -17,18 +18,35 @@ _NOISE = (3.0, 6.0)
 
 @dataclass(frozen=True)
 class Split:
-    """Some objects: their features and labels by modality; row r of every view is one object."""
+    """Some objects: their features and labels by modality; row r of every view is one object.
 
-    views: dict[str, FloatArray]
-    labels: dict[str, IntArray]
+    Attributes
+    ----------
+    views : dict by modality
+        Float arrays of shape (n, n_features), or scipy sparse.
+    labels : dict by modality
+        Whole numbers of shape (n,), or bool of shape (n, n_labels) where an object has several.
+    """
+
+    views: dict[str, Any]
+    labels: dict[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
 class MultimodalData:
-    """Objects to learn from and unseen ones of the same kind."""
+    """Objects to learn from and unseen ones of the same kind.
+
+    Attributes
+    ----------
+    train, test : Split
+    database : Split or None
+        Where the field searches in more objects than are learned from: everything but the test objects.
+        ``None`` where the data set knows no such part.
+    """
 
     train: Split
     test: Split
+    database: Split | None = None
 
 
 def make_paper_data(

@@ -176,7 +176,7 @@ def load_symbols(*, size: int = 32) -> Symbols:
     characters = [named[row] for row in inked]
     names = [unicodedata.name(character) for character in characters]
     pictures = drawn[inked]
-    image, text = HogFeatures(cells=6), TfidfFeatures(min_count=2)
+    image, text = HogFeatures(cells=6, size=size), TfidfFeatures(min_count=2)
     return Symbols(
         views={"image": image.fit_transform(pictures), "text": text.fit_transform(names)},
         names=names,

@@ -1,4 +1,4 @@
-"""Features of small grey pictures: oriented gradients and a thumbnail.
+"""Features of grey pictures as functions: oriented gradients and a thumbnail.
 
 Everything is a function of the array of all pictures at once; there is no loop over
 pictures. The number of features depends on the grid of cells, not on the size of the
@@ -7,19 +7,18 @@ pictures, so that pictures of another size can be compared as well.
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from ..errors import InputError, NonFiniteError, ParameterError
-from ..types import FloatArray, IntArray
+from ..types import FloatArray
 
-__all__ = ["HogFeatures", "hog", "thumbnails"]
+__all__ = ["hog", "thumbnails", "unit_rows"]
 
 # Pictures are worked on in blocks: the intermediate arrays of one block stay in cache.
-_BLOCK = 512
+_BLOCK = 64
 
 
 def hog(
@@ -107,77 +106,6 @@ def thumbnails(pictures: NDArray[Any], *, side: int = 8) -> FloatArray:
     return small.reshape(len(pictures), side * side)
 
 
-class HogFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Oriented gradients and a thumbnail of grey pictures, as one feature array.
-
-    Parameters
-    ----------
-    cells, orientations, block, signed
-        See :func:`hog`.
-    thumbnail : int
-        Side of the thumbnail; 0 for none.
-    thumbnail_weight : float
-        Length of the thumbnail's part; that of the gradients' part is 1.
-
-    Attributes
-    ----------
-    n_features_out_ : int
-        Number of features. Nothing is learned from the pictures.
-
-    Notes
-    -----
-    Both parts are scaled to a fixed length per picture. The thumbnail's mean is removed
-    first, so that neither brightness nor contrast counts.
-
-    Examples
-    --------
-    >>> pictures = np.random.default_rng(0).random((3, 32, 32))
-    >>> HogFeatures().fit(pictures).transform(pictures).shape
-    (3, 1828)
-    """
-
-    def __init__(
-        self,
-        *,
-        cells: int = 8,
-        orientations: int = 9,
-        block: int = 2,
-        signed: bool = False,
-        thumbnail: int = 8,
-        thumbnail_weight: float = 1.0,
-    ) -> None:
-        self.cells = cells
-        self.orientations = orientations
-        self.block = block
-        self.signed = signed
-        self.thumbnail = thumbnail
-        self.thumbnail_weight = thumbnail_weight
-
-    def fit(self, pictures: NDArray[Any], y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Check the pictures and count the features; nothing else depends on the data."""
-        self.n_features_out_: int = self.transform(pictures[:1]).shape[1]
-        return self
-
-    def transform(self, pictures: NDArray[Any]) -> FloatArray:
-        """Turn pictures of shape (n, height, width) into float32 features (n, n_features_out_)."""
-        gradients = hog(
-            pictures,
-            cells=self.cells,
-            orientations=self.orientations,
-            block=self.block,
-            signed=self.signed,
-        )
-        if self.thumbnail == 0:
-            return _unit_rows(gradients)
-        small = thumbnails(pictures, side=self.thumbnail)
-        small -= small.mean(axis=1, keepdims=True)
-        return np.hstack([_unit_rows(gradients), np.float32(self.thumbnail_weight) * _unit_rows(small)])
-
-    def fit_transform(self, pictures: NDArray[Any], y: object = None) -> FloatArray:
-        """Fit, then transform the same pictures."""
-        return self.fit(pictures, y).transform(pictures)
-
-
 def _as_pictures(pictures: NDArray[Any], caller: str) -> NDArray[Any]:
     pictures = np.asarray(pictures)
     if pictures.ndim != 3 or min(pictures.shape[1:]) < 2:
@@ -202,50 +130,42 @@ def _votes(pictures: FloatArray, cells: int, orientations: int, signed: bool) ->
     np.subtract(pictures[:, 2:], pictures[:, :-2], out=dy[:, 1:-1])
 
     # Most pixels of a drawing are flat and have no vote: work only on the others.
-    flat = np.flatnonzero((dx != 0) | (dy != 0))
-    dx, dy = dx.ravel()[flat], dy.ravel()[flat]
+    voters = np.flatnonzero((dx != 0) | (dy != 0))
+    dx, dy = dx.ravel()[voters], dy.ravel()[voters]
     length = np.hypot(dx, dy)
     turn = 2 * np.pi if signed else np.pi
     angle = np.arctan2(dy, dx) * np.float32(orientations / turn) - np.float32(0.5)
-    direction = np.floor(angle).astype(np.int32)
-    later = angle - direction
-    rows, columns = np.divmod(flat % (height * width), width)
-    picture = flat // (height * width)
-    row, lower = _nearest_cells(height, cells)
-    column, right = _nearest_cells(width, cells)
+    before = np.floor(angle)
+    later = angle - before
+    first = before.astype(np.int64) % orientations
+    # A pixel votes for two neighbouring directions, so that no two votes meet: no sum is needed, but
+    # with a single direction, which is its own neighbour.
+    by_pixel = np.zeros((n * height * width, orientations), dtype=np.float32)
+    by_pixel[voters, first] = length * (1 - later)
+    by_pixel[voters, (first + 1) % orientations] += length * later
 
-    # A margin of one cell on every side takes the votes that fall outside, and is cut off.
-    padded = cells + 2
-    histogram = np.zeros(n * padded * padded * orientations)
-    for down in (0, 1):
-        row_share = lower[rows] if down else 1 - lower[rows]
-        for across in (0, 1):
-            column_share = right[columns] if across else 1 - right[columns]
-            cell = (picture * padded + row[rows] + down) * padded + column[columns] + across
-            for step in (0, 1):
-                share = length * row_share * column_share * (later if step else 1 - later)
-                target = cell * orientations + (direction + step) % orientations
-                histogram += np.bincount(target, weights=share, minlength=len(histogram))
-    inner = histogram.reshape(n, padded, padded, orientations)[:, 1:-1, 1:-1]
-    return inner.astype(np.float32)
+    down, across = _cell_shares(height, cells), _cell_shares(width, cells)
+    rows = down @ by_pixel.reshape(n, height, width * orientations)
+    columns = across @ rows.reshape(n * cells, width, orientations)
+    return columns.reshape(n, cells, cells, orientations)
 
 
-def _nearest_cells(pixels: int, cells: int) -> tuple[IntArray, FloatArray]:
-    """For every pixel the cell before it (1 is the first, 0 the margin) and the next one's share."""
-    position = (np.arange(pixels) + 0.5) * cells / pixels + 0.5
-    before = np.floor(position).astype(np.int64)
-    return before, (position - before).astype(np.float32)
+def _cell_shares(pixels: int, cells: int) -> FloatArray:
+    """Matrix of shape (cells, pixels): how much of each pixel goes to each cell, linearly by distance."""
+    position = (np.arange(pixels) + 0.5) * cells / pixels - 0.5
+    shares: FloatArray = np.maximum(0, 1 - np.abs(np.arange(cells)[:, None] - position)).astype(np.float32)
+    return shares
 
 
 def _normalised_blocks(votes: FloatArray, block: int) -> FloatArray:
     n, cells, _, orientations = votes.shape
     windows = np.lib.stride_tricks.sliding_window_view(votes, (block, block), axis=(1, 2))
     blocks = np.moveaxis(windows, 3, -1).reshape(n, (cells - block + 1) ** 2, orientations * block * block)
-    blocks = np.minimum(_unit_rows(blocks), np.float32(0.2))
-    return _unit_rows(blocks).reshape(n, -1)
+    blocks = np.minimum(unit_rows(blocks), np.float32(0.2))
+    return unit_rows(blocks).reshape(n, -1)
 
 
-def _unit_rows(values: FloatArray) -> FloatArray:
+def unit_rows(values: FloatArray) -> FloatArray:
     """Scale vectors along the last axis to length 1; zero stays zero."""
     length = np.sqrt(np.einsum("...i,...i->...", values, values))[..., None]
     unit: FloatArray = np.divide(values, length, out=np.zeros_like(values), where=length > 0)

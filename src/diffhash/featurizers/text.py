@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_extraction.text import CountVectorizer
 
-from ..errors import InputError, NotFittedError, ParameterError
+from ..errors import InputError, ModelFileError, NotFittedError, ParameterError
 from ..types import FloatArray
+from ..validation import check_count, check_number
+from .base import State, expect_state
 
 __all__ = ["TfidfFeatures"]
+
+_NAMES = ("min_count", "char_ngrams", "char_weight")
 
 
 class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
@@ -39,11 +43,13 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
     idf_ : float32 array of shape (n_features,)
         ``log((1 + n) / (1 + df)) + 1`` of each column, ``df`` of the ``n`` training texts
         holding it.
+    n_features : int
+        Words and n-grams of the vocabulary.
 
     Notes
     -----
     Words are runs of letters, digits and underscores, in lower case; single letters count.
-    Counts are scikit-learn's; the fitted state is two lists of strings and one array. A text
+    Texts are taken apart by scikit-learn's analysers; the fitted state is two lists of strings and one array. A text
     with no known word is a row of zeros, not an error.
 
     Examples
@@ -56,6 +62,8 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
            [0., 0., 1.],
            [0., 0., 0.]], dtype=float32)
     """
+
+    kind: ClassVar[str] = "tfidf"
 
     def __init__(
         self,
@@ -73,10 +81,10 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         texts = _as_texts(texts, "TfidfFeatures.fit")
         if self.min_count < 1:
             raise ParameterError(f"TfidfFeatures: min_count must be at least 1, got {self.min_count}.")
-        words, word_counts = _vocabulary(_word_counter(), texts, self.min_count)
+        words, word_counts = _vocabulary(_analyser(None), texts, self.min_count)
         ngrams, ngram_counts = list[str](), np.empty(0)
         if self.char_ngrams is not None:
-            ngrams, ngram_counts = _vocabulary(_ngram_counter(self.char_ngrams), texts, self.min_count)
+            ngrams, ngram_counts = _vocabulary(_analyser(self.char_ngrams), texts, self.min_count)
         if not words and not ngrams:
             raise InputError(
                 f"TfidfFeatures.fit: no word occurs in {self.min_count} or more of the {len(texts)} texts. "
@@ -88,22 +96,67 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         self.idf_: FloatArray = (np.log((1 + len(texts)) / (1 + held_by)) + 1).astype(np.float32)
         return self
 
+    @property
+    def n_features(self) -> int:
+        """Words and n-grams of the vocabulary."""
+        self._check_fitted("TfidfFeatures.n_features")
+        return len(self.idf_)
+
     def transform(self, texts: Iterable[str]) -> sparse.csr_array:
         """Turn ``n`` texts into float32 features (n, n_features) with rows of unit length."""
-        if not hasattr(self, "idf_"):
-            raise NotFittedError("TfidfFeatures.transform: call fit on training texts first.")
+        self._check_fitted("TfidfFeatures.transform")
         texts = _as_texts(texts, "TfidfFeatures.transform")
-        split = len(self.words_)
-        parts = [_weighted(_word_counter(), texts, self.words_, self.idf_[:split], 1.0)]
+        words, ngrams = self._columns()
+        split = len(words)
+        parts = [_weighted(_analyser(None), texts, words, self.idf_[:split], 1.0)]
         if self.char_ngrams is not None:
-            counter = _ngram_counter(self.char_ngrams)
-            parts.append(_weighted(counter, texts, self.ngrams_, self.idf_[split:], self.char_weight))
+            analyse = _analyser(self.char_ngrams)
+            parts.append(_weighted(analyse, texts, ngrams, self.idf_[split:], self.char_weight))
         return _unit_rows(sparse.csr_array(sparse.hstack(parts, format="csr")))
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> sparse.csr_array:
         """Fit, then transform the same texts."""
         texts = _as_texts(texts, "TfidfFeatures.fit_transform")
         return self.fit(texts, y).transform(texts)
+
+    def state(self) -> State:
+        """Parameters, the weights, and the vocabulary as UTF-8 with a newline between entries."""
+        self._check_fitted("TfidfFeatures.state")
+        arrays = {"idf": self.idf_, "words": _joined(self.words_), "ngrams": _joined(self.ngrams_)}
+        return self.get_params(), arrays
+
+    @classmethod
+    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make one from its state, checked."""
+        expect_state(cls.kind, parameters, arrays, _NAMES, ("idf", "words", "ngrams"))
+        caller, lengths = "load: TfidfFeatures", parameters["char_ngrams"]
+        made = cls(
+            min_count=check_count(parameters["min_count"], "min_count", caller=caller),
+            char_ngrams=None if lengths is None else _checked_lengths(lengths),
+            char_weight=check_number(parameters["char_weight"], "char_weight", caller=caller, high=1e6),
+        )
+        idf, words, ngrams = arrays["idf"], _parted(arrays["words"]), _parted(arrays["ngrams"])
+        distinct = len(set(words)) == len(words) and len(set(ngrams)) == len(ngrams)
+        fits = idf.shape == (len(words) + len(ngrams),) and (made.char_ngrams is not None or not ngrams)
+        if idf.dtype != np.float32 or not np.isfinite(idf).all() or not distinct or not fits:
+            raise ModelFileError(
+                f"{caller}: {len(words)} words, {len(ngrams)} n-grams and weights of {idf.dtype}, shape {idf.shape} "
+                "do not fit together. Save the model again."
+            )
+        made.words_, made.ngrams_, made.idf_ = words, ngrams, idf
+        return made
+
+    def _check_fitted(self, caller: str) -> None:
+        if not hasattr(self, "idf_"):
+            raise NotFittedError(f"{caller}: call fit on training texts first.")
+
+    def _columns(self) -> tuple[dict[str, int], dict[str, int]]:
+        """Column of each word and of each n-gram; made once, since a query may be a single text."""
+        if getattr(self, "_columns_of", None) is not self.words_:
+            self._cached = tuple({entry: i for i, entry in enumerate(v)} for v in (self.words_, self.ngrams_))
+            self._columns_of = self.words_
+        words, ngrams = self._cached
+        return words, ngrams
 
 
 def _as_texts(texts: Iterable[str], caller: str) -> list[str]:
@@ -115,36 +168,66 @@ def _as_texts(texts: Iterable[str], caller: str) -> list[str]:
     return listed
 
 
-def _word_counter() -> CountVectorizer:
-    # scikit-learn's own pattern drops words of one letter, such as the A of LATIN LETTER A.
-    return CountVectorizer(token_pattern=r"\w+", dtype=np.float32)
+def _analyser(lengths: tuple[int, int] | None) -> Callable[[str], list[str]]:
+    """What takes a text apart: into words, or into n-grams of these lengths."""
+    if lengths is None:
+        # scikit-learn's own pattern drops words of one letter, such as the A of LATIN LETTER A.
+        counter = CountVectorizer(token_pattern=r"\w+")
+    else:
+        counter = CountVectorizer(analyzer="char_wb", ngram_range=_checked_lengths(lengths))
+    analyse: Callable[[str], list[str]] = counter.build_analyzer()
+    return analyse
 
 
-def _ngram_counter(lengths: tuple[int, int]) -> CountVectorizer:
-    if not 1 <= lengths[0] <= lengths[1]:
+def _checked_lengths(lengths: Any) -> tuple[int, int]:
+    whole = isinstance(lengths, tuple | list) and len(lengths) == 2 and all(type(n) is int for n in lengths)
+    if not whole or not 1 <= lengths[0] <= lengths[1] <= 100:
         raise ParameterError(
-            "TfidfFeatures: char_ngrams must be (shortest, longest) with 1 <= shortest <= longest, "
-            f"got {lengths}."
+            "TfidfFeatures: char_ngrams must be (shortest, longest) with 1 <= shortest <= longest <= 100, "
+            f"got {lengths!r}."
         )
-    return CountVectorizer(analyzer="char_wb", ngram_range=tuple(lengths), dtype=np.float32)
+    return lengths[0], lengths[1]
 
 
 def _vocabulary(
-    counter: CountVectorizer, texts: list[str], min_count: int
+    analyse: Callable[[str], list[str]], texts: list[str], min_count: int
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Entries in at least ``min_count`` texts, sorted, and the number of texts that hold each."""
-    # The analyser alone accepts an empty vocabulary, where CountVectorizer.fit raises.
-    held_by = Counter(chain.from_iterable(map(set, map(counter.build_analyzer(), texts))))
+    held_by = Counter(chain.from_iterable(map(set, map(analyse, texts))))
     kept = sorted(entry for entry, count in held_by.items() if count >= min_count)
     return kept, np.array([held_by[entry] for entry in kept], dtype=np.float64)
 
 
+def _joined(entries: list[str]) -> NDArray[np.uint8]:
+    # No entry holds a newline: words are letters and digits, n-grams are made within words.
+    return np.frombuffer("\n".join(entries).encode("utf-8", "surrogatepass"), dtype=np.uint8)
+
+
+def _parted(array: NDArray[Any]) -> list[str]:
+    if array.dtype != np.uint8 or array.ndim != 1:
+        raise ModelFileError(
+            f"load: a vocabulary must be bytes in a 1-d array, got {array.dtype} {array.shape}."
+        )
+    try:
+        text = array.tobytes().decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise ModelFileError(f"load: a vocabulary is no UTF-8 ({error}). Save the model again.") from error
+    return text.split("\n") if text else []
+
+
 def _weighted(
-    counter: CountVectorizer, texts: list[str], vocabulary: list[str], idf: FloatArray, weight: float
+    analyse: Callable[[str], list[str]],
+    texts: list[str],
+    columns: dict[str, int],
+    idf: FloatArray,
+    weight: float,
 ) -> sparse.csr_array:
-    if not vocabulary or not texts:
-        return sparse.csr_array(np.zeros((len(texts), len(vocabulary)), dtype=np.float32))
-    counts = sparse.csr_array(counter.set_params(vocabulary=vocabulary).transform(texts))
+    found = [[columns[entry] for entry in analyse(text) if entry in columns] for text in texts]
+    ends = np.cumsum([0, *map(len, found)])
+    indices = np.fromiter(chain.from_iterable(found), dtype=np.int32, count=int(ends[-1]))
+    ones = np.ones(len(indices), dtype=np.float32)
+    counts = sparse.csr_array((ones, indices, ends.astype(np.int32)), shape=(len(texts), len(columns)))
+    counts.sum_duplicates()
     counts.data *= idf[counts.indices]
     rows = _unit_rows(counts)
     rows.data *= np.float32(weight)

@@ -21,6 +21,7 @@ from ..pair_sets import ResolvedPairs
 from ..pairs import Pairs
 from ..types import CodeArray, FloatArray, Views
 from ..validation import check_features, check_view, known_modality
+from .raw import FeaturizerMixin
 
 __all__ = ["BaseHasher", "Couple", "Learned"]
 
@@ -59,7 +60,7 @@ class Learned:
     extra: dict[str, FloatArray]
 
 
-class BaseHasher(BaseEstimator, ABC):
+class BaseHasher(FeaturizerMixin, BaseEstimator, ABC):
     """Base of all hashers; see a subclass for the parameters.
 
     Attributes
@@ -72,6 +73,8 @@ class BaseHasher(BaseEstimator, ABC):
         Arrays of shape (n_bits, n_features after the map).
     thresholds_ : dict by modality
         Arrays of shape (n_bits,), added to the projections.
+    featurizers_ : dict by modality
+        What :meth:`set_featurizers` was given; empty after ``fit``.
     """
 
     #: Fitted arrays beyond those of every hasher, kept in the model file.
@@ -116,6 +119,7 @@ class BaseHasher(BaseEstimator, ABC):
         return True
 
     def _set_learned(self, learned: Learned) -> None:
+        self.featurizers_, self._absent_featurizers = {}, {}
         self.maps_ = learned.maps
         self.projections_ = learned.projections
         self.thresholds_ = learned.thresholds

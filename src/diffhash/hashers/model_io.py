@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 
 from ..errors import DiffhashError, ModelFileError, ParameterError
 from ..maps import map_from_state
-from ..storage.model_file import read_model, write_model
+from ..storage.model_file import model_from_bytes, model_to_bytes, read_model, write_model
 from .base import BaseHasher, Learned
 from .boosted import BoostedHash
 from .diff import DiffHash
+from .featurizer_io import read_featurizers, write_featurizers
 from .kernel_diff import KernelDiffHash
 from .refined import RefinedHash
 
-__all__ = ["load", "save_hasher"]
+__all__ = ["hasher_from_bytes", "hasher_to_bytes", "load", "save_hasher"]
 
 #: The only classes that a file can name.
 _CLASSES: dict[str, type[BaseHasher]] = {
@@ -30,6 +31,26 @@ _CLASSES: dict[str, type[BaseHasher]] = {
 
 def save_hasher(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:
     """Write a fitted hasher to a model file."""
+    write_model(path, *_to_file(hasher))
+
+
+def hasher_to_bytes(hasher: BaseHasher) -> bytes:
+    """Content of the file that ``hasher.save`` writes.
+
+    Examples
+    --------
+    >>> import diffhash as dh
+    >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+    >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+    >>> hasher_from_bytes(hasher_to_bytes(hasher), name="an example")
+    DiffHash(n_bits=4)
+    """
+    hasher._check_fitted(f"{type(hasher).__name__}.save")
+    return model_to_bytes(*_to_file(hasher))
+
+
+def _to_file(hasher: BaseHasher) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a fitted hasher."""
     arrays: dict[str, NDArray[Any]] = {}
     maps: dict[str, dict[str, Any]] = {}
     for number, modality in enumerate(hasher.modalities_):
@@ -49,14 +70,16 @@ def save_hasher(hasher: BaseHasher, path: str | os.PathLike[str]) -> None:
         "modalities": list(hasher.modalities_),
         "n_features": [hasher.n_features_in_[m] for m in hasher.modalities_],
         "maps": [maps[m] for m in hasher.modalities_],
+        **write_featurizers(hasher, arrays),
     }
-    write_model(path, header, arrays)
+    return header, arrays
 
 
 def load(
     path: str | os.PathLike[str],
     *,
     kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+    featurizers: Mapping[str, Any] | None = None,
 ) -> BaseHasher:
     """Read a hasher that :meth:`save` wrote.
 
@@ -65,6 +88,10 @@ def load(
     path : path of the file
     kernel : function, or dict of functions by modality, optional
         The kernel of a model that was fitted with one of your own.
+    featurizers : dict by modality, optional
+        Featurizers of your own, as objects, or as classes whose ``from_state`` is then called with
+        what the file holds. Those of diffhash come from the file by themselves, and without yours the model
+        still encodes features.
 
     Returns
     -------
@@ -86,14 +113,40 @@ def load(
     >>> dh.load(path)
     DiffHash(n_bits=4)
     """
-    header, arrays = read_model(path)
+    return _checked(str(path), *read_model(path), kernel, featurizers)
+
+
+def hasher_from_bytes(
+    data: bytes,
+    *,
+    name: str,
+    kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+    featurizers: Mapping[str, Any] | None = None,
+) -> BaseHasher:
+    """Read a hasher from what :func:`hasher_to_bytes` gave.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+        Where they come from, for error messages: "load: {name} is damaged".
+    kernel, featurizers : as for :func:`load`
+    """
+    return _checked(name, *model_from_bytes(data, name=name), kernel, featurizers)
+
+
+def _checked(
+    name: str, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kernel: Any, featurizers: Any
+) -> BaseHasher:
     try:
-        return _from_file(header, arrays, kernel)
+        hasher = _from_file(header, arrays, kernel)
+        read_featurizers(hasher, header, arrays, featurizers)
+        return hasher
     except DiffhashError:
         raise
     except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
         raise ModelFileError(
-            f"load: {path} does not hold together ({error!r}). Save the model again."
+            f"load: {name} does not hold together ({error!r}). Save the model again."
         ) from error
 
 

@@ -158,8 +158,8 @@ class MappedView:
         float array of shape (n, n_bits), of the type of X
         """
         result = np.empty((self.n_rows, len(projection)), dtype=self.dtype)
-        for rows, values in self._projected(projection, threshold):
-            result[rows] = values
+        for rows, values, add in self._projected(projection, threshold):
+            np.add(values, add, out=result[rows])
         return result
 
     def encode(self, projection: FloatArray, threshold: FloatArray) -> CodeArray:
@@ -170,23 +170,29 @@ class MappedView:
         uint8 array of shape (n, ceil(n_bits / 8))
         """
         result = np.empty((self.n_rows, code_bytes(len(projection))), dtype=np.uint8)
-        for rows, values in self._projected(projection, threshold):
-            result[rows] = pack_signs(values)
+        for rows, values, add in self._projected(projection, threshold):
+            # Packing a block takes less time than starting a thread for half of it.
+            result[rows] = pack_signs(values, add, n_threads=1)
         return result
 
     def _projected(
         self, projection: FloatArray, threshold: FloatArray | None
-    ) -> Iterator[tuple[slice, FloatArray]]:
+    ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
+        """Rows, their products (overwritten by those of the next rows), and what is to be added."""
         if not self.n_rows:
             return
         weights = np.ascontiguousarray(projection.T, dtype=self.dtype)
-        constant = (0.0 if threshold is None else threshold) - projection @ self.offset
-        add = constant.astype(self.dtype) if constant.any() else None
+        constant = np.broadcast_to(0.0 if threshold is None else threshold, len(projection))
+        add = (constant - projection @ self.offset).astype(self.dtype)
+        buffer = np.empty((0, len(projection)), dtype=self.dtype)
         for rows, block in self.blocks():
-            values = np.asarray(block @ weights, dtype=self.dtype)
-            if add is not None:
-                values += add
-            yield rows, values
+            if scipy.sparse.issparse(block):
+                yield rows, np.asarray(block @ weights, dtype=self.dtype), add
+                continue
+            n = rows.stop - rows.start
+            if len(buffer) < n:
+                buffer = np.empty((n, len(projection)), dtype=self.dtype)
+            yield rows, np.matmul(block, weights, out=buffer[:n]), add
 
 
 def map_from_state(

@@ -19,12 +19,16 @@ __all__ = ["pack_signs", "project", "project_and_pack"]
 BLOCK_ROWS = 65_536
 
 
-def pack_signs(projections: Any, *, n_threads: int | None = None, kernel: str | None = None) -> CodeArray:
-    """Pack the signs of real values: bit = (value >= 0), so -0.0 gives 1 and NaN gives 0.
+def pack_signs(
+    projections: Any, offset: Any = None, *, n_threads: int | None = None, kernel: str | None = None
+) -> CodeArray:
+    """Pack the signs of real values: bit = (value + offset >= 0), so -0.0 gives 1 and NaN gives 0.
 
     Parameters
     ----------
     projections : float array of shape (n, n_bits)
+    offset : float array of shape (n_bits,), optional
+        Finite; 0 by default.
     n_threads, kernel : optional
         As in :func:`top_k`.
 
@@ -44,9 +48,13 @@ def pack_signs(projections: Any, *, n_threads: int | None = None, kernel: str | 
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
     values = np.ascontiguousarray(values)
+    shift = np.zeros(values.shape[1]) if offset is None else np.asarray(offset)
+    if shift.shape != (values.shape[1],):
+        raise InputError(f"pack_signs: expected an offset of shape ({values.shape[1]},), got {shift.shape}.")
     codes = np.empty((len(values), code_bytes(values.shape[1])), dtype=np.uint8)
     threads = dispatch.thread_count(n_threads, caller="pack_signs")
-    _pack_into(values, np.zeros(values.shape[1], dtype=values.dtype), codes, threads, kernel)
+    # A sum has the sign of the exact sum, so value + offset >= 0 just where value >= -offset.
+    _pack_into(values, -shift.astype(values.dtype), codes, threads, kernel)
     return codes
 
 

@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 
 from ..errors import ModelFileError, NewerFormatError
 
-__all__ = ["FORMAT_VERSION", "read_model", "write_atomically", "write_model"]
+__all__ = [
+    "FORMAT_VERSION",
+    "model_from_bytes",
+    "model_to_bytes",
+    "read_model",
+    "write_atomically",
+    "write_model",
+]
 
 #: Raised when older releases could not read what this one writes.
 FORMAT_VERSION = 1
@@ -34,11 +41,26 @@ def write_model(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write a model; ``header`` must be plain JSON."""
+    write_atomically(path, model_to_bytes(header, arrays))
+
+
+def model_to_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Content of the file that :func:`write_model` writes."""
     text = json.dumps({"format_version": FORMAT_VERSION, **header}, sort_keys=True, allow_nan=False)
     # safetensors 0.8 writes the raw buffer of a Fortran-ordered array under its C-ordered shape.
     tensors = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {_KEY: text, _CHECKSUM: _checksum(text, tensors)}
-    write_atomically(path, safetensors.numpy.save(tensors, metadata))
+    return _ordered(safetensors.numpy.save(tensors, metadata))
+
+
+def _ordered(data: bytes) -> bytes:
+    """Sort the metadata, which safetensors writes in a random order: the same model is the same bytes."""
+    length = int.from_bytes(data[:8], "little")
+    head = json.loads(data[8 : 8 + length])
+    ordered = {"__metadata__": dict(sorted(head.pop("__metadata__").items())), **head}
+    text = json.dumps(ordered, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    return b"".join([len(text).to_bytes(8, "little"), text, memoryview(data)[8 + length :]])
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -48,26 +70,51 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     with path.open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         head = file.read(min(length, _MAX_HEADER))
-    header = _read_header(path, length, head)
-    data = path.read_bytes()
+    _read_header(str(path), length, head)
+    return model_from_bytes(path.read_bytes(), name=str(path))
+
+
+def model_from_bytes(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays from what :func:`model_to_bytes` gave.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+        Where they come from, for error messages: "load: {name} is damaged".
+
+    Raises
+    ------
+    ModelFileError
+        If they are none of ours, damaged, changed, or newer than this diffhash.
+
+    Examples
+    --------
+    >>> data = model_to_bytes({"class": "Example"}, {"a": np.arange(3)})
+    >>> header, arrays = model_from_bytes(data, name="an example")
+    >>> header["class"], arrays["a"]
+    ('Example', array([0, 1, 2]))
+    """
+    length = int.from_bytes(data[:8], "little")
+    header = _read_header(name, length, data[8 : 8 + min(length, _MAX_HEADER)])
     try:
         tensors = safetensors.numpy.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise ModelFileError(
-            f"load: {path} is damaged or cut off ({error}). Copy or save it again."
+            f"load: {name} is damaged or cut off ({error}). Copy or save it again."
         ) from error
     if header.get(_CHECKSUM) != _checksum(header[_KEY], tensors):
-        raise ModelFileError(f"load: {path} was changed after it was saved: its checksum does not match.")
+        raise ModelFileError(f"load: {name} was changed after it was saved: its checksum does not match.")
     return json.loads(header[_KEY]), tensors
 
 
-def _read_header(path: Path, length: int, head: bytes) -> dict[str, str]:
+def _read_header(name: str, length: int, head: bytes) -> dict[str, str]:
     """Metadata of a safetensors file, once it is known to be a model of ours that we can read."""
-    foreign = f"load: {path} is not a model saved by diffhash"
+    foreign = f"load: {name} is not a model saved by diffhash"
     if head[:1] != b"{" or length > _MAX_HEADER:
         raise ModelFileError(f"{foreign} (it is no safetensors file).")
     if length > len(head):
-        raise ModelFileError(f"load: {path} is cut off in its header. Copy or save it again.")
+        raise ModelFileError(f"load: {name} is cut off in its header. Copy or save it again.")
     try:
         metadata = json.loads(head).get("__metadata__", {})
         header = json.loads(metadata[_KEY])
@@ -78,7 +125,7 @@ def _read_header(path: Path, length: int, head: bytes) -> dict[str, str]:
         raise ModelFileError(f"{foreign} (format version {version!r}).")
     if version > FORMAT_VERSION:
         raise NewerFormatError(
-            f"load: {path} has format version {version}; this diffhash reads up to {FORMAT_VERSION}. Upgrade diffhash."
+            f"load: {name} has format version {version}; this diffhash reads up to {FORMAT_VERSION}. Upgrade diffhash."
         )
     return dict(metadata)
 

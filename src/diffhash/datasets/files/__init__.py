@@ -1,0 +1,16 @@
+"""Readers for the field's common feature files, from a path that you give; nothing is downloaded."""
+
+from .embeddings import load_embeddings
+from .flickr import load_mirflickr, load_nuswide
+from .nuswide_text import load_nuswide_features
+from .split_file import load_split
+from .wiki import load_wiki
+
+__all__ = [
+    "load_embeddings",
+    "load_mirflickr",
+    "load_nuswide",
+    "load_nuswide_features",
+    "load_split",
+    "load_wiki",
+]

@@ -1,0 +1,148 @@
+"""Named arrays of a file: ``.npy``, ``.npz``, MATLAB's ``.mat`` of both kinds, HDF5."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+
+from ...errors import DiffhashError, InputError, MissingExtraError
+
+__all__ = ["SINGLE", "ArrayFile", "existing"]
+
+#: Name of the array of an ``.npy`` file, which has none.
+SINGLE = ""
+_HDF5_ENDINGS = (".h5", ".hdf5", ".h5py", ".he5")
+
+
+def existing(path: Any, caller: str) -> Path:
+    """The path, if there is something."""
+    place = Path(path)
+    if not place.exists():
+        raise InputError(f"{caller}: there is no {place}.")
+    return place
+
+
+class ArrayFile(Mapping[str, Any]):
+    """Arrays of a file by name, each read when it is asked for; nothing in the file is ever run.
+
+    Parameters
+    ----------
+    path : path
+        Recognised by its ending, MATLAB files by their content: those of version 7.3 are HDF5.
+    caller : str
+        Named in error messages.
+
+    Notes
+    -----
+    MATLAB counts the last dimension first: arrays of a 7.3 file are turned, so that their shape
+    is the one that MATLAB shows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "two.npz"
+    >>> np.savez(path, a=np.zeros((2, 3)), b=np.ones(4))
+    >>> file = ArrayFile(path, caller="example")
+    >>> sorted(file), file["a"].shape
+    (['a', 'b'], (2, 3))
+    """
+
+    def __init__(self, path: Any, *, caller: str) -> None:
+        self.path, self.caller = existing(path, caller), caller
+        self._kind = self._recognise()
+        with self._told():
+            self._names = self._list()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._names:
+            raise KeyError(name)
+        with self._told():
+            array = self._read(name)
+        kind = array.dtype.kind if hasattr(array, "dtype") else "O"
+        if kind not in "fiub":
+            raise InputError(
+                f"{self.caller}: {name!r} of {self.path} must be an array of numbers, got dtype "
+                f"{getattr(array, 'dtype', type(array).__name__)}."
+            )
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def first_of(self, *names: str) -> Any:
+        """The array under the first of these names that is there."""
+        for name in names:
+            if name in self._names:
+                return self[name]
+        raise InputError(
+            f"{self.caller}: {self.path} must hold one of {', '.join(names)}, "
+            f"it has {', '.join(self._names) or 'nothing'}."
+        )
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Name the file in whatever NumPy, SciPy and h5py raise on a damaged one: it can be anything."""
+        try:
+            yield
+        except DiffhashError:
+            raise
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(f"{self.caller}: {self.path} cannot be read ({reason}).") from error
+
+    def _recognise(self) -> str:
+        ending = self.path.suffix.lower()
+        if ending in (".npy", ".npz"):
+            return ending
+        if ending in _HDF5_ENDINGS:
+            return "hdf5"
+        if ending == ".mat":
+            with self.path.open("rb") as file:
+                head = file.read(128)
+            return "mat73" if head.startswith(b"MATLAB 7.3") or head.startswith(b"\x89HDF") else "mat"
+        raise InputError(
+            f"{self.caller}: {self.path} must be a .npy, .npz, .mat, .h5 or .hdf5 file, got {ending or 'no ending'!r}."
+        )
+
+    def _list(self) -> list[str]:
+        if self._kind == ".npy":
+            self._read(SINGLE)  # whether it can be read; its values stay on the disk
+            return [SINGLE]
+        if self._kind == ".npz":
+            # Opened here: NumPy leaves a file open that turns out to be no archive.
+            with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                return list(file.files)
+        if self._kind == "mat":
+            return [name for name, _, _ in scipy.io.whosmat(self.path)]
+        with self._hdf5() as file:
+            # Names that begin with a hash are MATLAB's own book-keeping.
+            return [name for name in file if hasattr(file[name], "dtype") and not name.startswith("#")]
+
+    def _read(self, name: str) -> Any:
+        if self._kind == ".npy":
+            return np.load(self.path, mmap_mode="r", allow_pickle=False)
+        if self._kind == ".npz":
+            with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
+                return file[name]
+        if self._kind == "mat":
+            return scipy.io.loadmat(self.path, variable_names=[name])[name]
+        with self._hdf5() as file:
+            array = file[name][()]
+        return array.T if self._kind == "mat73" else array
+
+    def _hdf5(self) -> Any:
+        try:
+            import h5py  # type: ignore[import-untyped]  # no stubs
+        except ImportError as error:
+            raise MissingExtraError(
+                f"{self.caller}: {self.path} is HDF5, which needs h5py ({error}). Run: pip install 'diffhash[hdf5]'"
+            ) from error
+        return h5py.File(self.path, "r")

@@ -1,0 +1,39 @@
+"""The featurizers that a model file can name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .base import Featurizer
+from .drawings import HogFeatures
+from .pictures import PictureFeatures
+from .text import TfidfFeatures
+
+__all__ = ["BUILT_IN", "featurizer_from_state", "is_built_in"]
+
+#: By the kind that stands in the file: nothing else is ever made from one.
+BUILT_IN: dict[str, type[HogFeatures] | type[PictureFeatures] | type[TfidfFeatures]] = {
+    c.kind: c for c in (HogFeatures, PictureFeatures, TfidfFeatures)
+}
+
+
+def is_built_in(featurizer: Featurizer) -> bool:
+    """Whether a file can bring it back without the user's help."""
+    return type(featurizer) is BUILT_IN.get(featurizer.kind)
+
+
+def featurizer_from_state(
+    kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> Featurizer:
+    """Make a built-in featurizer again; ``kind`` must be one of :data:`BUILT_IN`.
+
+    Examples
+    --------
+    >>> text = TfidfFeatures().fit(["white star", "black star"])
+    >>> featurizer_from_state(text.kind, *text.state()).words_
+    ['black', 'star', 'white']
+    """
+    return BUILT_IN[kind].from_state(parameters, arrays)

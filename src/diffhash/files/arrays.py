@@ -1,0 +1,152 @@
+"""NumPy's own files: ``.npy``, read by blocks or mapped, and ``.npz``, read through its zip."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from ..errors import InputFileError
+from .features import FeatureFile, check_matrix
+from .source import Source, listed
+
+__all__ = ["NpyFeatures", "NpzFeatures", "load_array", "read_header"]
+
+Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
+
+
+def read_header(file: IO[bytes], source: Source) -> Header:
+    """Shape, Fortran order and type of the array that a file holds; never unpickles."""
+    try:
+        version = npy.read_magic(file)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(file)
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputFileError(f"{source} is no .npy array, or it is damaged ({error}).") from error
+    if dtype.hasobject:
+        raise InputFileError(f"{source}: an array of Python objects is not read. Save numbers or strings.")
+    return shape, fortran, dtype
+
+
+def _blocks(file: IO[bytes], header: Header, source: Source, step: int, keep: int) -> Iterator[NDArray[Any]]:
+    """Rows of a C-ordered array from its place in a file, into buffers that are used in turn."""
+    (n, width), _, dtype = header
+    # Read rather than mapped: mapped pages would count as memory of the process.
+    buffers = [np.empty((min(step, n), width), dtype=dtype) for _ in range(min(keep + 1, -(-n // step)))]
+    for number, start in enumerate(range(0, n, step)):
+        block = buffers[number % len(buffers)][: min(step, n - start)]
+        _fill(file, memoryview(block.reshape(-1).view(np.uint8).data), source)
+        yield block
+
+
+def _fill(file: IO[bytes], view: memoryview, source: Source) -> None:
+    done = 0
+    try:
+        while done < len(view):
+            got = file.readinto(view[done:])  # type: ignore[attr-defined]
+            if not got:
+                raise InputFileError(f"{source} is cut off: it ends before its last row.")
+            done += got
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise InputFileError(f"{source} is damaged ({error}).") from error
+
+
+class NpyFeatures(FeatureFile):
+    """An ``.npy`` file of shape (n, n_features)."""
+
+    def __init__(self, source: Source) -> None:
+        if source.part is not None:
+            raise InputFileError(f"{source.path}: an .npy file has no parts; leave out '#{source.part}'.")
+        self.source = source
+        with source.path.open("rb") as file:
+            self._header = read_header(file, source)
+            self._start = file.tell()
+        shape, self._fortran, self.dtype = self._header
+        check_matrix(source, shape, self.dtype)
+        self.n_rows, self.n_features = shape
+        size, needed = source.path.stat().st_size, self._start + int(np.prod(shape)) * self.dtype.itemsize
+        if size < needed:
+            raise InputFileError(
+                f"{source} is cut off: its header promises {needed:,} bytes, it has {size:,}. Copy it again."
+            )
+
+    def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
+        """Rows in turn, in buffers that are used again."""
+        step = n_rows or self.block_rows(self.dtype.itemsize)
+        if self._fortran:
+            whole = self.array()
+            yield from (np.ascontiguousarray(whole[i : i + step]) for i in range(0, len(whole), step))
+            return
+        with self.source.path.open("rb", buffering=0) as file:
+            file.seek(self._start)
+            yield from _blocks(file, self._header, self.source, step, keep)
+
+    def array(self) -> NDArray[Any]:
+        """The rows, mapped from the file."""
+        if not self.n_rows:
+            return np.empty((0, self.n_features), dtype=self.dtype)
+        mapped: NDArray[Any] = np.load(self.source.path, mmap_mode="r", allow_pickle=False)
+        return mapped
+
+
+class NpzFeatures(FeatureFile):
+    """One array of an ``.npz`` file, compressed or not."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self._member = source, npz_member(source)
+        with zipfile.ZipFile(source.path) as archive, archive.open(self._member) as file:
+            self._header = read_header(file, source)
+        shape, self._fortran, self.dtype = self._header
+        check_matrix(source, shape, self.dtype)
+        self.n_rows, self.n_features = shape
+
+    def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
+        """Rows in turn, unpacked as they are needed."""
+        step = n_rows or self.block_rows(self.dtype.itemsize)
+        if self._fortran:
+            whole = load_array(self.source)
+            yield from (np.ascontiguousarray(whole[i : i + step]) for i in range(0, len(whole), step))
+            return
+        with zipfile.ZipFile(self.source.path) as archive, archive.open(self._member) as file:
+            yield from _blocks(file, read_header(file, self.source), self.source, step, keep)
+
+    def array(self) -> NDArray[Any]:
+        """The rows, in memory."""
+        return load_array(self.source)
+
+
+def npz_member(source: Source) -> str:
+    """Name inside the zip of the array that a source means."""
+    try:
+        with zipfile.ZipFile(source.path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    except zipfile.BadZipFile as error:
+        raise InputFileError(f"{source.path} is no .npz file, or it is damaged ({error}).") from error
+    if source.part is None and len(names) != 1:
+        raise InputFileError(
+            f"{source.path} holds {len(names)} arrays: {listed(names)}. "
+            f"Say which one: {source.path.name}#{names[0] if names else 'NAME'}."
+        )
+    name = names[0] if source.part is None else source.part
+    if name not in names:
+        raise InputFileError(f"{source.path}: there is no array {name!r}. It holds {listed(names)}.")
+    return f"{name}.npy"
+
+
+def load_array(source: Source) -> NDArray[Any]:
+    """The whole array of an ``.npy`` or ``.npz`` file, of any shape."""
+    try:
+        if source.kind == ".npy":
+            return np.asarray(np.load(source.path, allow_pickle=False))
+        member = npz_member(source)
+        with np.load(source.path, allow_pickle=False) as archive:
+            return np.asarray(archive[member.removesuffix(".npy")])
+    except InputFileError:
+        raise
+    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputFileError(f"{source} cannot be read ({error}).") from error

@@ -1,0 +1,111 @@
+"""Feature files of any kind behind one face."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputFileError
+from .source import FILE_KINDS, Source
+
+__all__ = ["BLOCK_BYTES", "FeatureFile", "check_matrix", "open_features"]
+
+#: Size of a block of rows: it stays in the cache of a core, and is large for BLAS.
+BLOCK_BYTES = 1 << 21
+
+
+class FeatureFile(ABC):
+    """Rows of features in a file, read block by block or as one array.
+
+    Attributes
+    ----------
+    source : Source
+    n_rows : int or None
+        None where only reading the whole file would tell.
+    n_features : int
+    """
+
+    source: Source
+    n_rows: int | None
+    n_features: int
+
+    @abstractmethod
+    def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
+        """All rows in turn, at most ``n_rows`` at a time (a few MB by default).
+
+        A block may be overwritten once ``keep`` more blocks were given and another is asked for.
+        """
+
+    def array(self) -> NDArray[Any]:
+        """All rows at once: mapped from the file where its kind allows, in memory otherwise."""
+        blocks = [block.copy() for block in self.blocks()]
+        return np.concatenate(blocks) if blocks else np.empty((0, self.n_features))
+
+    def block_rows(self, itemsize: int) -> int:
+        """Rows of a block of the usual size."""
+        return max(1, BLOCK_BYTES // max(self.n_features * itemsize, 1))
+
+    def count(self) -> int:
+        """Number of rows, reading the file if need be."""
+        return sum(len(block) for block in self.blocks()) if self.n_rows is None else self.n_rows
+
+
+def open_features(source: str | os.PathLike[str] | Source) -> FeatureFile:
+    """Open a feature file.
+
+    Parameters
+    ----------
+    source : name of a file, and after ``#`` what to read of it
+        ``x.npy``; ``x.npz#name`` (the name may be left out when there is one array); ``x.parquet``,
+        ``x.csv`` and ``x.jsonl``: all columns, those named (``#a,b,c``), or one column of lists
+        (``#embedding``).
+
+    Returns
+    -------
+    FeatureFile
+
+    Raises
+    ------
+    InputFileError
+        If the file is missing, of another kind, damaged, or holds no feature rows.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "x.npy"
+    >>> np.save(path, np.zeros((5, 3), dtype=np.float32))
+    >>> file = open_features(path)
+    >>> file.n_rows, file.n_features, [block.shape for block in file.blocks(2)]
+    (5, 3, [(2, 3), (2, 3), (1, 3)])
+    """
+    from .arrays import NpyFeatures, NpzFeatures
+    from .parquet import ParquetFeatures
+    from .text import CsvFeatures, JsonlFeatures
+
+    source = source if isinstance(source, Source) else Source.parse(source)
+    source.check_kind(FILE_KINDS, "features")
+    readers: dict[str, type[FeatureFile]] = {
+        ".npy": NpyFeatures,
+        ".npz": NpzFeatures,
+        ".parquet": ParquetFeatures,
+        ".csv": CsvFeatures,
+        ".jsonl": JsonlFeatures,
+    }
+    return readers[source.kind](source)  # type: ignore[call-arg]
+
+
+def check_matrix(source: Source, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    """Raise unless this is what features look like."""
+    if dtype.kind not in "fiub":
+        raise InputFileError(f"{source}: features must be real numbers, got dtype {dtype}.")
+    if len(shape) != 2:
+        raise InputFileError(
+            f"{source}: features must have two dimensions, (objects, features), got shape {shape}."
+        )
+    if shape[1] == 0:
+        raise InputFileError(f"{source}: the rows are empty, shape {shape}.")

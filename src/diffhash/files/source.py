@@ -1,0 +1,102 @@
+"""Which file, and which part of it: ``wiki.npz#images``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from ..errors import InputFileError, MissingExtraError
+
+__all__ = ["FILE_KINDS", "Source", "choose_columns", "listed", "require_pyarrow"]
+
+#: Endings that are read, in any case of letters.
+FILE_KINDS = (".npy", ".npz", ".parquet", ".csv", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file that exists, and the part of it that was named.
+
+    Attributes
+    ----------
+    path : Path
+    part : str or None
+        What followed the ``#``.
+    """
+
+    path: Path
+    part: str | None = None
+
+    @classmethod
+    def parse(cls, text: str | os.PathLike[str]) -> Source:
+        """Split a name at its last ``#``, unless there is a file of the whole name.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import numpy as np
+        >>> path = Path(tempfile.mkdtemp()) / "wiki.npz"
+        >>> np.savez(path, images=np.zeros((3, 2)))
+        >>> Source.parse(f"{path}#images").part
+        'images'
+        """
+        whole = os.fspath(text)
+        path, part = Path(whole), None
+        if not path.exists() and "#" in whole:
+            name, _, part = whole.rpartition("#")
+            path = Path(name)
+        if not path.exists():
+            raise InputFileError(f"{path}: there is no such file.")
+        if path.is_dir():
+            raise InputFileError(f"{path} is a folder; a file is needed ({', '.join(FILE_KINDS)}).")
+        return cls(path, part or None)
+
+    @property
+    def kind(self) -> str:
+        """The ending, in lower case."""
+        return self.path.suffix.lower()
+
+    def __str__(self) -> str:
+        return os.fspath(self.path) if self.part is None else f"{os.fspath(self.path)}#{self.part}"
+
+    def check_kind(self, kinds: Iterable[str], what: str) -> None:
+        """Raise unless the file is of one of these kinds."""
+        kinds = tuple(kinds)
+        if self.kind not in kinds:
+            raise InputFileError(f"{self.path}: {what} are read from {', '.join(kinds)} files.")
+
+
+def listed(names: Iterable[str], limit: int = 20) -> str:
+    """Names for a message, the first few of them."""
+    known = [repr(name) for name in names]
+    more = f" and {len(known) - limit} more" if len(known) > limit else ""
+    return ", ".join(known[:limit]) + more if known else "none"
+
+
+def choose_columns(source: Source, names: list[str]) -> list[str]:
+    """The columns that a source names (``a,b,c`` or ``first:last``), each of which must be there."""
+    assert source.part is not None
+    if source.part in names:
+        return [source.part]
+    first, colon, last = source.part.partition(":")
+    if colon and first in names and last in names:
+        return names[names.index(first) : names.index(last) + 1]
+    wanted = [name.strip() for name in source.part.split(",")]
+    for name in wanted:
+        if name not in names:
+            raise InputFileError(f"{source.path}: there is no column {name!r}. Columns: {listed(names)}.")
+    return wanted
+
+
+def require_pyarrow(path: Path) -> ModuleType:
+    """``pyarrow.parquet``, or the line that installs it."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingExtraError(
+            f"{path}: reading Parquet files needs pyarrow. Run: pip install 'diffhash[parquet]'"
+        ) from None
+    return pyarrow.parquet  # type: ignore[no-any-return]

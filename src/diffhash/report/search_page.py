@@ -1,0 +1,101 @@
+"""What a search found, as one HTML page that needs nothing beside itself: no network, no script."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from ..storage.store import Hit
+
+__all__ = ["search_page"]
+
+_LIMIT = 300
+_STYLE = """
+.hits { list-style: none; padding: 0; display: grid; gap: .9rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(100%, 11rem), 1fr)); }
+.hits li { background: var(--card); border-radius: .5rem; padding: .7rem; overflow-wrap: anywhere; }
+.hits img, .asked img { display: block; max-width: 96px; max-height: 96px; background: #fff; border-radius: .25rem; }
+.hits img { margin: 0 auto .5rem; }
+.hits p { margin: .1rem 0; font-size: .92rem; }
+.hits .soft { color: var(--soft); font-size: .82rem; }
+"""
+
+
+def search_page(
+    asked: str,
+    into: str,
+    found: Sequence[Sequence[Hit]],
+    picture: str | None,
+    is_picture: Callable[[Any], bool],
+) -> str:
+    """The whole page; everything that comes from outside is escaped.
+
+    Parameters
+    ----------
+    asked : str
+        The query in words, or the name of its file.
+    into : str
+        Modality that was searched.
+    found : the hits of each query
+    picture : str or None
+        Address of the picture that was asked with.
+    is_picture : function
+        Says whether a value of a payload may be shown as a picture.
+    """
+    css = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    shown = f'<p class="asked"><img alt="the query" src="{escape(picture)}"></p>' if picture else ""
+    body = [
+        f'<header><h1>{escape(asked)}</h1>{shown}<p class="lead">The nearest of modality '
+        f"<em>{escape(into)}</em>, nearest first. Distances are bits in which the codes differ.</p></header>"
+    ]
+    for number, hits in enumerate(found):
+        title = f"<h2>Query {number}</h2>" if len(found) > 1 else ""
+        items = "".join(_hit(hit, is_picture) for hit in hits)
+        body.append(f'{title}<ol class="hits">{items}</ol>' if hits else f"{title}<p>Nothing was found.</p>")
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            # Whatever a payload holds: nothing is run, and nothing is fetched.
+            '<meta http-equiv="Content-Security-Policy" '
+            "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">",
+            f"<title>{escape(asked)}</title>",
+            f"<style>\n{css}{_STYLE}</style>",
+            "</head>",
+            "<body>",
+            *body,
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def _hit(hit: Hit, is_picture: Callable[[Any], bool]) -> str:
+    pictures = [value for value in hit.payload.values() if is_picture(value)]
+    image = f'<img alt="" src="{escape(pictures[0])}">' if pictures else ""
+    texts = {
+        key: value
+        for key, value in hit.payload.items()
+        if not is_picture(value) and value not in (None, hit.id)
+    }
+    caption = texts.pop("caption", None)
+    first = f"<p>{escape(_text(caption))}</p>" if caption is not None else ""
+    rest = "".join(
+        f'<p class="soft">{escape(key)}: {escape(_text(value))}</p>' for key, value in texts.items()
+    )
+    return (
+        f'<li>{image}{first}<p class="soft">{escape(_text(hit.id))}</p>'
+        f'<p class="soft">distance {int(hit.distance)}</p>{rest}</li>'
+    )
+
+
+def _text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LIMIT else text[: _LIMIT - 1] + "…"

@@ -1,0 +1,138 @@
+"""One writer at a time: a lock beside the file that ends with the process that holds it.
+
+The lock is on a file of its own, which also says to which database its holder writes: SQLite finds a log
+by its name alone, and would read one that a killed writer left into whatever file has that name now.
+POSIX drops all locks of a process on a file when any handle of
+that file is closed, so a handle on the database itself would take SQLite's locks away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from pathlib import Path
+
+from ..errors import CollectionBusyError, CollectionFileError, ReadOnlyCollectionError
+
+__all__ = ["WriterLock", "check_log"]
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+    import msvcrt
+
+#: Paths that this process writes to, with its number. Locks between processes do not hold within one.
+_held: dict[str, tuple[int, str]] = {}
+_guard = threading.Lock()
+
+
+class WriterLock:
+    """The right to write to a collection, held until :meth:`release` or the end of the process."""
+
+    def __init__(self, path: Path, timeout: float, *, caller: str) -> None:
+        self._name = os.path.realpath(path)
+        self._path = Path(f"{self._name}-lock")
+        self._marked = False
+        deadline = time.monotonic() + timeout
+        while not self._try(caller):
+            if time.monotonic() >= deadline:
+                raise CollectionBusyError(
+                    f"{caller}: {path} is being written to by another process or another Collection. "
+                    "Close that one first, or wait for it with timeout=seconds. Reading is possible meanwhile."
+                )
+            time.sleep(min(0.02, max(0.0, deadline - time.monotonic())))
+
+    def _try(self, caller: str) -> bool:
+        with _guard:
+            # A forked child inherits this dict, but not the locks.
+            if _is_held(self._name):
+                return False
+            handle = self._open(caller)
+            if not _lock(handle):
+                os.close(handle)
+                return False
+            if not self._still_there(handle):
+                os.close(handle)
+                return False
+            self._handle = handle
+            # What the last holder wrote to, if it was killed.
+            _held[self._name] = os.getpid(), os.read(handle, 100).decode("ascii", "replace")
+            return True
+
+    def mark(self) -> None:
+        """Note to which file the holder writes from now on."""
+        self._marked = True
+        text = _identity(self._name)
+        os.ftruncate(self._handle, 0)
+        os.lseek(self._handle, 0, os.SEEK_SET)
+        os.write(self._handle, text.encode())
+        with _guard:
+            _held[self._name] = os.getpid(), text
+
+    def _open(self, caller: str) -> int:
+        try:
+            return os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
+        except OSError as error:
+            raise ReadOnlyCollectionError(
+                f"{caller}: {self._path.parent} cannot be written to ({error.strerror}). "
+                "Open the collection for reading, or copy it to a folder of yours."
+            ) from error
+
+    def _still_there(self, handle: int) -> bool:
+        """Whether the file that was locked is not one that its holder has just removed."""
+        with contextlib.suppress(OSError):
+            return os.path.samestat(os.fstat(handle), self._path.stat())
+        return False
+
+    def release(self) -> None:
+        """Let others write."""
+        with _guard:
+            if not _is_held(self._name):
+                return
+            _, owner = _held.pop(self._name)
+            # One who was refused leaves the note of the writer before.
+            if self._marked or not owner:
+                with contextlib.suppress(OSError):
+                    self._path.unlink()
+            os.close(self._handle)
+
+
+def check_log(path: Path) -> None:
+    """Refuse a file beside which lies the log of another file that had its name."""
+    name = os.path.realpath(path)
+    with contextlib.suppress(FileNotFoundError):
+        if not Path(f"{name}-wal").stat().st_size:
+            return
+        with _guard:
+            # Closing a handle of the lock's file would let go of the lock.
+            owner = _held[name][1] if _is_held(name) else Path(f"{name}-lock").read_text("ascii", "replace")
+        if owner and owner != _identity(name):
+            raise CollectionFileError(
+                f"Collection: {path} was replaced while it was being written to, and {path}-wal belongs to the file "
+                f"that was there before. Put that one back; or, to give up what was written last, remove "
+                f"{path}-wal, {path}-shm and {path}-lock. If all of them were copied together, remove {path}-lock only."
+            )
+
+
+def _is_held(name: str) -> bool:
+    return name in _held and _held[name][0] == os.getpid()
+
+
+def _identity(name: str) -> str:
+    found = Path(name).stat()
+    return f"{found.st_dev} {found.st_ino}"
+
+
+def _lock(handle: int) -> bool:
+    try:
+        if fcntl is not None:
+            # Unlike flock, this one is not inherited by a forked child that outlives its parent.
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        else:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,255 @@
+"""Raw objects through a hasher, in memory and through its file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import diffhash as dh
+from diffhash.errors import (
+    FeatureCountError,
+    InputError,
+    ModelFileError,
+    NotFittedError,
+    ParameterError,
+    UnknownModalityError,
+)
+from diffhash.featurizers import HogFeatures, PictureFeatures, TfidfFeatures
+from diffhash.hashers.model_io import hasher_from_bytes, hasher_to_bytes
+from diffhash.storage.model_file import read_model, write_model
+from tests.golden.make import raw_inputs, raw_model
+
+
+class Shouting:
+    """A featurizer of a user's own, with something learned."""
+
+    kind = "shouting"
+    n_features = 2
+
+    def __init__(self, scale=1.0, offset=(0.0, 0.0)):
+        self.scale, self.offset = scale, np.asarray(offset)
+
+    def transform(self, raw):
+        counts = [[sum(map(str.isupper, text)), len(text)] for text in raw]
+        return np.array(counts, dtype=np.float64) * self.scale + self.offset
+
+    def state(self):
+        return {"scale": self.scale}, {"offset": self.offset}
+
+    @classmethod
+    def from_state(cls, parameters, arrays):
+        return cls(parameters["scale"], arrays["offset"])
+
+
+class Unkeepable(Shouting):
+    def state(self):
+        return {"scale": object()}, {}
+
+
+@pytest.fixture
+def hasher():
+    return raw_model()
+
+
+@pytest.fixture
+def raw():
+    return raw_inputs()
+
+
+@pytest.fixture
+def shouted():
+    """A model of which one modality is featurized by a class of the user's own."""
+    texts = ["AB", "ab", "Ab c", "QUITE LOUD", "rather quiet", "x"]
+    own = Shouting(2.0, (1.0, -1.0))
+    views = {"a": own.transform(texts), "b": np.arange(12.0).reshape(6, 2) ** 2}
+    model = dh.DiffHash(n_bits=1).fit(views, dh.Pairs.aligned(6))
+    return model.set_featurizers({"a": own}), texts
+
+
+def test_raw_objects_encode_as_their_features(hasher, raw):
+    for modality in ("image", "text"):
+        features = hasher.featurize(raw[modality], modality=modality)
+        np.testing.assert_array_equal(
+            hasher.encode_raw(raw[modality], modality=modality), hasher.encode(features, modality=modality)
+        )
+    assert hasher.encode_raw([], modality="text").shape == (0, 1)
+    assert hasher.encode_raw(["words never seen"], modality="text").shape == (1, 1)
+
+
+def test_featurizers_travel_in_the_file(hasher, raw, tmp_path):
+    hasher.save(tmp_path / "m")
+    for loaded in (dh.load(tmp_path / "m"), hasher_from_bytes(hasher_to_bytes(hasher), name="bytes")):
+        assert set(loaded.featurizers_) == {"image", "text"}
+        for modality in ("image", "text"):
+            np.testing.assert_array_equal(
+                loaded.encode_raw(raw[modality], modality=modality),
+                hasher.encode_raw(raw[modality], modality=modality),
+            )
+
+
+def test_a_model_without_featurizers_has_the_file_it_always_had(hasher, tmp_path):
+    hasher.set_featurizers({}).save(tmp_path / "m")
+
+    header, arrays = read_model(tmp_path / "m")
+
+    assert "featurizers" not in header
+    assert not [name for name in arrays if name.startswith("featurizer/")]
+    assert dh.load(tmp_path / "m").featurizers_ == {}
+
+
+def test_one_modality_alone_may_have_one(hasher, raw, tmp_path):
+    hasher.set_featurizers({"text": hasher.featurizers_["text"]}).save(tmp_path / "m")
+
+    loaded = dh.load(tmp_path / "m")
+
+    assert loaded.encode_raw(raw["text"], modality="text").shape == (60, 1)
+    with pytest.raises(InputError, match=r"no featurizer for modality 'image'.*set_featurizers"):
+        loaded.encode_raw(raw["image"], modality="image")
+
+
+def test_fitting_anew_forgets_them(hasher, small_data, small_pairs):
+    """They made the features of the former fit, not of this one."""
+    hasher.fit(small_data.train.views, small_pairs)
+
+    assert hasher.featurizers_ == {}
+
+
+def test_they_must_give_as_many_features(hasher):
+    before = hasher.featurizers_
+    with pytest.raises(FeatureCountError, match=r"was fitted on 40 features.*gives 2212"):
+        hasher.set_featurizers({"text": before["text"], "image": PictureFeatures()})
+    assert hasher.featurizers_ is before
+
+
+@pytest.mark.parametrize(
+    ("featurizers", "error", "words"),
+    [
+        ({"sound": HogFeatures()}, UnknownModalityError, "sound"),
+        ([HogFeatures()], ParameterError, "dict of featurizers"),
+        ({"image": object()}, ParameterError, "without kind, n_features, transform"),
+        ({"image": HogFeatures}, ParameterError, "make an object of it"),
+        ({"text": TfidfFeatures()}, NotFittedError, "call fit"),
+    ],
+)
+def test_what_is_no_featurizer_is_refused(hasher, featurizers, error, words):
+    with pytest.raises(error, match=words):
+        hasher.set_featurizers(featurizers)
+
+
+def test_an_unfitted_hasher_takes_none():
+    with pytest.raises(NotFittedError, match=r"DiffHash\.set_featurizers.*Call fit first"):
+        dh.DiffHash().set_featurizers({})
+
+
+def test_a_featurizer_of_ones_own_is_given_again_at_loading(shouted, tmp_path):
+    model, texts = shouted
+    model.save(tmp_path / "m")
+    expected = model.encode_raw(texts, modality="a")
+
+    for own in (Shouting(2.0, (1.0, -1.0)), Shouting):
+        loaded = dh.load(tmp_path / "m", featurizers={"a": own})
+        np.testing.assert_array_equal(loaded.encode_raw(texts, modality="a"), expected)
+
+
+def test_without_it_the_model_still_encodes_features_and_keeps_its_place(shouted, tmp_path):
+    model, texts = shouted
+    model.save(tmp_path / "m")
+
+    loaded = dh.load(tmp_path / "m")
+
+    X = model.featurize(texts, modality="a")
+    np.testing.assert_array_equal(loaded.encode(X, modality="a"), model.encode(X, modality="a"))
+    with pytest.raises(InputError, match=r"of kind 'shouting'.*load\(path, featurizers="):
+        loaded.encode_raw(texts, modality="a")
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def test_another_kind_than_the_files_is_refused(shouted, tmp_path):
+    shouted[0].save(tmp_path / "m")
+    other = Shouting()
+    other.kind = "whispering"
+
+    with pytest.raises(ParameterError, match=r"'shouting'.*'whispering'"):
+        dh.load(tmp_path / "m", featurizers={"a": other})
+    with pytest.raises(ParameterError, match="dict by modality"):
+        dh.load(tmp_path / "m", featurizers=Shouting())
+    with pytest.raises(ParameterError, match="no state"):
+        dh.load(tmp_path / "m", featurizers={"b": Shouting})
+
+
+def test_a_kind_of_ours_cannot_be_taken(shouted):
+    own = Shouting()
+    own.kind = "tfidf"
+
+    with pytest.raises(ParameterError, match="another one"):
+        shouted[0].set_featurizers({"a": own})
+
+
+def test_a_state_that_no_file_can_hold_is_told_and_nothing_is_written(shouted, tmp_path):
+    model = shouted[0].set_featurizers({"a": Unkeepable()})
+
+    with pytest.raises(ParameterError, match="plain JSON"):
+        model.save(tmp_path / "m")
+    assert not list(tmp_path.iterdir())
+
+
+def test_features_of_the_wrong_number_are_told(shouted):
+    model, texts = shouted
+    model.featurizers_["a"].transform = lambda raw: np.ones((len(raw), 3))
+
+    with pytest.raises(FeatureCountError, match=r"DiffHash\.encode_raw"):
+        model.encode_raw(texts, modality="a")
+
+
+def changed(modality, key, value):
+    def change(header, arrays):
+        header["featurizers"][modality][key] = value
+
+    return change
+
+
+def changed_parameter(modality, key, value):
+    def change(header, arrays):
+        header["featurizers"][modality]["parameters"][key] = value
+
+    return change
+
+
+def changed_array(key, value):
+    def change(header, arrays):
+        arrays[key] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        changed("image", "kind", "tfidf"),
+        changed("image", "kind", ["hog"]),
+        changed("image", "kind", None),
+        changed("image", "parameters", None),
+        changed("image", "parameters", {}),
+        changed_parameter("image", "cells", 10**9),
+        changed_parameter("image", "orientations", 10**9),
+        changed_parameter("image", "thumbnail", 10**9),
+        changed_parameter("image", "size", 10**9),
+        changed_parameter("text", "char_ngrams", None),
+        changed_array("featurizer/1/words", np.array([0xFF], dtype=np.uint8)),
+        changed_array("featurizer/1/idf", np.ones(3, dtype=np.float32)),
+        changed_array("featurizer/1/surplus", np.ones(3, dtype=np.float32)),
+        lambda header, arrays: header["featurizers"].update(sound={"kind": "hog", "parameters": {}}),
+        lambda header, arrays: header.update(featurizers=[]),
+        lambda header, arrays: header.update(featurizers={"text": 5}),
+        lambda header, arrays: arrays.pop("featurizer/1/words"),
+    ],
+)
+def test_a_tampered_file_is_refused(hasher, tmp_path, change):
+    hasher.save(tmp_path / "m")
+    header, arrays = read_model(tmp_path / "m")
+    change(header, arrays)
+    write_model(tmp_path / "m", header, arrays)
+
+    with pytest.raises(ModelFileError):
+        dh.load(tmp_path / "m")
