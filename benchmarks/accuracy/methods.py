@@ -124,12 +124,20 @@ class Method:
 def ours(
     name: str, make: Callable[..., Any], grid: Grid, *, kernel: bool = False, seeded: bool = True
 ) -> Method:
-    """One of our methods, learning from labels if there are any, with a grid of six settings."""
+    """One of our methods, learning from labels if there are any, with the grid of its settings."""
     return Method(Ours(name, make, grid, seeded), "ours", kernel, seeded, "used")
 
 
 def kernel_diff_hash(**parameters: Any) -> dh.KernelDiffHash:
     return dh.KernelDiffHash(n_landmarks=N_LANDMARKS, **parameters)
+
+
+def rotated_diff_hash(**parameters: Any) -> dh.DiffHash:
+    return dh.DiffHash(whiten=True, rotate=True, **parameters)
+
+
+def rotated_kernel_diff_hash(**parameters: Any) -> dh.KernelDiffHash:
+    return dh.KernelDiffHash(n_landmarks=N_LANDMARKS, whiten=True, rotate=True, **parameters)
 
 
 def boosted(n_directions: int) -> Callable[..., dh.BoostedHash]:
@@ -139,8 +147,18 @@ def boosted(n_directions: int) -> Callable[..., dh.BoostedHash]:
 # Whitening with a shrinkage of 1 only rescales each view: the plain method is among the settings.
 _WHITENED: Grid = {"shrinkage": [0.01, 0.1, 1.0], "thresholds": ["joint", "zero"], "whiten": [True]}
 _KERNELS: Grid = {"metric": ["euclidean", "diagonal", "mahalanobis"], "bandwidth": ["balanced", "median"]}
-_BOOSTED: Grid = {"whiten": [False, True], "min_share": [0.01, 0.05, 0.2]}
+_BOOSTED: Grid = {"min_share": [0.01, 0.05, 0.2], "whiten": [False, True]}
+_ROTATED: Grid = {"shrinkage": [0.01, 0.1, 1.0], "thresholds": ["joint", "zero"]}
+_ROTATED_KERNELS: Grid = {
+    "metric": ["euclidean", "diagonal"],
+    "bandwidth": ["balanced", "median"],
+    "shrinkage": [0.01, 0.1],
+}
 OURS = (
+    # Its settings are its own affair: "auto" chooses them within fit, and that time counts.
+    ours("RefinedHash", dh.RefinedHash, {}, kernel=True),
+    ours("DiffHash, rotated", rotated_diff_hash, _ROTATED, seeded=False),
+    ours("KernelDiffHash, rotated", rotated_kernel_diff_hash, _ROTATED_KERNELS, kernel=True),
     ours("DiffHash", dh.DiffHash, _WHITENED, seeded=False),
     ours("KernelDiffHash", kernel_diff_hash, _KERNELS, kernel=True),
     ours("BoostedHash, 1 direction", boosted(1), _BOOSTED),

@@ -18,6 +18,9 @@ from .summary import Summary
 
 #: Colour and marker of a method; one on kernel features has those of the linear one.
 LOOKS = {
+    "RefinedHash": ("#8f1d5c", "*"),
+    "DiffHash, rotated": ("#b0413e", "d"),
+    "KernelDiffHash, rotated": ("#b0413e", "d"),
     "DiffHash": ("#d1263f", "o"),
     "KernelDiffHash": ("#d1263f", "o"),
     "BoostedHash, 1 direction": ("#f0a202", "o"),
@@ -38,6 +41,8 @@ LOOKS = {
 #: For methods of ours that have no entry yet.
 SPARE = ("#8f1d5c", "#b0413e", "#c98b00")
 IN_BYTES = (
+    "RefinedHash",
+    "DiffHash, rotated",
     "DiffHash",
     "KernelDiffHash",
     "BoostedHash, 5 directions",

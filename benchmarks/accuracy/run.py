@@ -24,7 +24,7 @@ from .scores import Scores, score, summary
 #: Width at which settings are chosen, or the widest below it that a method can give.
 TUNING_WIDTHS = (32, 16)
 #: Rows used for tuning in all: a fifth of them to validate.
-TUNING_ROWS = 4000
+TUNING_ROWS = 2500
 #: References without hashing sort real distances, which takes long: so many queries will do.
 REAL_QUERIES = 1000
 UNSEEN, TRAINING = "unseen", "training"
@@ -127,6 +127,8 @@ def measure_cell(
 def tuned_setting(results: Results, method: Method, task: Task) -> dict[str, Any]:
     """The setting that is best on a validation part of the training rows, found once."""
     tuning = results.data["tuning"]
+    if not method.factory.grid:
+        return {}
     if method.name not in tuning:
         for width in TUNING_WIDTHS:
             try:

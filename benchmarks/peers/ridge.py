@@ -13,7 +13,7 @@ from diffhash.errors import InputError
 from diffhash.types import BoolArray, CodeArray, FloatArray, IntArray, Views
 
 from .base import Grid, Labels, check_features, check_labels, check_views, label_vectors
-from .kernel import KernelFeatures
+from .kernel import METRICS, KernelFeatures
 
 
 @dataclass
@@ -34,11 +34,12 @@ class KernelRidgeCodes:
     n_bits: int
     ridge: float = 1.0
     scale: float = 1.0
+    metric: str = "diagonal"
     n_landmarks: int = 2500
     random_state: int = 0
 
     name: ClassVar[str] = "kernel ridge to class codes"
-    grid: ClassVar[Grid] = {"ridge": [0.03, 0.3, 3.0], "scale": [0.5, 2.0]}
+    grid: ClassVar[Grid] = {"ridge": [0.03, 0.3, 3.0], "scale": [0.5, 2.0], "metric": METRICS}
     binary: ClassVar[bool] = True
     uses_labels: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
@@ -52,7 +53,7 @@ class KernelRidgeCodes:
         self.offset_ = targets.mean(axis=0)
         self.means_ = {modality: X.mean(axis=0) for modality, X in arrays.items()}
         self.maps_ = {
-            modality: KernelFeatures(self.n_landmarks, self.scale, random_state=self.random_state).fit(X)
+            modality: KernelFeatures(self.n_landmarks, self.scale, self.metric, self.random_state).fit(X)
             for modality, X in arrays.items()
         }
         self.weights_ = {
@@ -77,7 +78,7 @@ class KernelRidgeCodes:
         K = kernel.transform(X)
         if K.shape[0] == K.shape[1]:
             return solve(K + self.ridge * np.eye(len(K)), targets, assume_a="pos")
-        M = kernel.transform(kernel.landmarks_ * kernel.deviation_)
+        M = kernel.of_scaled(kernel.landmarks_)
         # Landmarks that nearly coincide make M singular to rounding.
         left = K.T @ K + self.ridge * M + 1e-8 * len(X) * np.eye(len(M))
         return solve(left, K.T @ targets, assume_a="pos")

@@ -13,7 +13,7 @@ from .rotation import rotated_frame, useful_rank
 from .types import FloatArray
 from .view_moments import pair_moments
 
-__all__ = ["N_PERMUTATIONS", "paired_directions", "spectral_start"]
+__all__ = ["N_PERMUTATIONS", "bits_in_subspace", "paired_directions", "spectral_start", "strongest"]
 
 #: Shuffles of the permutation test for the useful rank.
 N_PERMUTATIONS = 5
@@ -40,33 +40,34 @@ def paired_directions(
         Singular values, the largest first.
     """
 
-    def difference(second: FloatArray) -> FloatArray:
-        view_x, view_y = (MappedView(v, LinearMap(np.zeros(v.shape[1]))) for v in (x, second))
+    def difference(first: FloatArray, second: FloatArray) -> FloatArray:
+        view_x, view_y = (MappedView(v, LinearMap(np.zeros(v.shape[1]))) for v in (first, second))
         positive, negative = pair_moments(view_x, view_y, pairs).covariances()
         return covariance_difference(positive, negative, 1.0)
 
     if y is None:
-        matrix = difference(x)
+        matrix = difference(x, x)
         P, values = eigen_projections(matrix, len(matrix))
         Q, strengths = P, np.maximum(-values, 0.0)
     else:
-        matrix = difference(y)
+        matrix = difference(x, y)
         P, Q, strengths = singular_projections(matrix, min(matrix.shape))
     null = []
     for _ in range(N_PERMUTATIONS):
         # Shuffled objects keep everything but what belongs together.
         if y is None:
             shuffled = x[rng.permutation(len(x))]
-            view = MappedView(shuffled, LinearMap(np.zeros(x.shape[1])))
-            positive, negative = pair_moments(view, view, pairs).covariances()
-            null.append(-np.linalg.eigvalsh(covariance_difference(positive, negative, 1.0))[0])
+            null.append(strongest(difference(shuffled, shuffled), rng, symmetric=True))
         else:
-            null.append(_largest_singular_value(difference(y[rng.permutation(len(y))]), rng))
+            null.append(strongest(difference(x, y[rng.permutation(len(y))]), rng))
     rank = useful_rank(strengths, np.array(null))
     return P[:rank].T, Q[:rank].T, strengths[:rank]
 
 
-def _largest_singular_value(matrix: FloatArray, rng: np.random.Generator) -> float:
+def strongest(matrix: FloatArray, rng: np.random.Generator, *, symmetric: bool = False) -> float:
+    """The largest singular value; of a symmetric matrix, the size of the most negative eigenvalue."""
+    if symmetric:
+        return max(0.0, -float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]))
     if min(matrix.shape) < _SMALL:
         return float(np.linalg.norm(matrix, 2))
     v0 = rng.standard_normal(min(matrix.shape))
@@ -88,19 +89,39 @@ def spectral_start(
     rng : Generator
     """
     A, B, strengths = paired_directions(x, y, pairs, rng)
-    # Without any strength (similar objects are opposites) all directions are as good.
-    strengths = strengths / strengths[0] if strengths[0] > 0 else np.ones_like(strengths)
-    weights = [A * strengths]
-    if y is not None:
-        weights.append(B * strengths)
-    values = [side @ w for side, w in zip((x, y), weights, strict=False)]
-    # Rotations quantise best when values are about as large as signs.
-    weights = [w / v.std() for w, v in zip(weights, values, strict=True)]
-    stacked = np.concatenate([_some(v / v.std(), rng) for v in values]).astype(np.float64)
-    frame = rotated_frame(stacked, n_bits, rng)
-    turned = [np.asarray(w @ frame, dtype=np.float64) for w in weights]
+    sides = [(x, A)] if y is None else [(x, A), (y, B)]
+    mixes = bits_in_subspace([side @ w for side, w in sides], strengths, n_bits, rng)
+    turned = [np.asarray(w @ mix, dtype=np.float64) for (_, w), mix in zip(sides, mixes, strict=True)]
     zero = np.zeros(n_bits)
     return Affine((turned[0], turned[-1]), (zero, zero))
+
+
+def bits_in_subspace(
+    values: list[FloatArray], strengths: FloatArray, n_bits: int, rng: np.random.Generator
+) -> list[FloatArray]:
+    """How to mix coordinates into bits, for each side: scaled alike, weighed by strength and rotated.
+
+    Parameters
+    ----------
+    values : one or two arrays of shape (n, rank)
+        Coordinates of each side along the paired directions.
+    strengths : array of shape (rank,), decreasing
+    n_bits : int
+        May be more than ``rank``.
+    rng : Generator
+
+    Returns
+    -------
+    list of arrays of shape (rank, n_bits)
+    """
+    # Without any strength (similar objects are opposites) all directions are as good.
+    weights = strengths / strengths[0] if strengths[0] > 0 else np.ones_like(strengths)
+    weighed = [(v - v.mean(axis=0)) * weights.astype(v.dtype) for v in values]
+    # Rotations quantise best when values are about as large as signs.
+    spreads = [float(v.std()) or 1.0 for v in weighed]
+    stacked = [_some(v / spread, rng) for v, spread in zip(weighed, spreads, strict=True)]
+    frame = rotated_frame(np.concatenate(stacked).astype(np.float64), n_bits, rng)
+    return [weights[:, None] * frame / spread for spread in spreads]
 
 
 def _some(values: FloatArray, rng: np.random.Generator, limit: int = 5000) -> FloatArray:

@@ -44,10 +44,14 @@ def test_interval_holds_the_mean_and_narrows_with_more_queries():
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_method_is_tuned_over_six_settings(name):
-    settings = prod(len(values) for values in METHODS[name].factory.grid.values())
+def test_peers_are_tuned_at_least_as_widely_as_we_are(name):
+    method = METHODS[name]
+    settings = prod(len(values) for values in method.factory.grid.values())
 
-    assert settings == (2 if METHODS[name] in ALIGNED else 6)
+    if method.family == "ours":
+        assert settings <= (18 if method.kernel else 6)
+    else:
+        assert settings == (2 if method in ALIGNED else 18 if method.kernel else 6)
 
 
 def test_aligned_embeddings_are_of_one_space_and_unit_length(tmp_path):

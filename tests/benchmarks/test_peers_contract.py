@@ -112,9 +112,18 @@ def test_every_peer_refuses_what_does_not_fit(factory, data):
 
 
 @pytest.mark.parametrize("factory", EVERY)
-def test_every_peer_is_tuned_over_six_settings(factory):
-    """The same effort for all, but for the two that have nothing to tune except the centring."""
-    assert prod(len(values) for values in factory.grid.values()) == (2 if factory in ALIGNED_PEERS else 6)
+def test_every_peer_is_tuned_over_six_settings_and_three_distances(factory):
+    """The same effort for all, but for those that have nothing to tune except the centring."""
+    wanted = 2 if factory in ALIGNED_PEERS else 18 if "metric" in factory.grid else 6
+    assert prod(len(values) for values in factory.grid.values()) == wanted
+
+
+def test_hellinger_features_compare_square_roots():
+    X = np.random.default_rng(0).dirichlet(np.ones(4), size=30)
+    kernel = KernelFeatures(n_landmarks=10, metric="hellinger").fit(X)
+    apart = np.sum((np.sqrt(X[5]) - kernel.landmarks_) ** 2, axis=1)
+    np.testing.assert_allclose(kernel.transform(X[5:6])[0], np.exp(-apart / kernel.bandwidth_))
+    assert not KernelFeatures(n_landmarks=10, metric="hellinger").fit(X - 0.5).root_
 
 
 def test_kernel_features_are_gaussians_of_scaled_distances(data):

@@ -20,7 +20,7 @@ RAW = [path for path in FILES if path.stem.startswith("raw-")]
 def test_golden_file_encodes_the_same_bits(path):
     hasher = dh.load(path)
     expected = np.load(path.with_suffix(".npz"))
-    for modality, X in inputs()[0].items():
+    for modality, X in inputs(path.stem.split("-")[0])[0].items():
         # A value within rounding of its threshold may fall on either side on another machine.
         clear = (np.abs(hasher.project(X, modality=modality)) > 1e-6).all(axis=1)
         assert clear.mean() > 0.9

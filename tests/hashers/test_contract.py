@@ -29,6 +29,8 @@ HASHERS = {
     "kernel-centred": dh.KernelDiffHash(
         n_bits=4, n_landmarks={"x": 50, "y": 40}, center={"x": True, "y": False}
     ),
+    "diff-rotated": dh.DiffHash(n_bits=4, whiten=True, rotate=True),
+    "kernel-rotated": dh.KernelDiffHash(n_bits=4, n_landmarks=60, whiten=True, rotate=True),
     "boosted": dh.BoostedHash(n_bits=4, standardize=True),
     "boosted-5": dh.BoostedHash(n_bits=4, n_directions=5, standardize=False),
     "refined": dh.RefinedHash(

@@ -49,6 +49,11 @@ class DiffHash(SpectralHasher):
         Decorrelate the features by the inverse root of their covariance; standardising adds nothing then.
     shrinkage : float in [0, 1], or dict by modality
         How far that covariance is first drawn towards a multiple of the identity.
+    rotate : bool
+        Spend the bits inside the useful subspace: directions that are no stronger than those of shuffled
+        pairs are dropped, and the rest is rotated so that signs keep as much of it as they can, by
+        several rotations if ``n_bits`` is more than their number. Codes are then not nested, and
+        ``n_bits`` may be more than there are features. Best with ``whiten=True``. The paper's form is False.
     statistic : {"product", "difference"}
         One view only: "difference" takes covariances of :math:`x - x'` as LDAHash's diff-hash does.
 
@@ -57,7 +62,8 @@ class DiffHash(SpectralHasher):
     modalities_, n_features_in_, maps_, projections_, thresholds_
         See :class:`~diffhash.hashers.base.BaseHasher`. Rows of a projection are orthonormal.
     singular_values_ : array
-        Of the covariance difference, largest first. One view: magnitudes of the negative eigenvalues.
+        Of the covariance difference, largest first; with ``rotate`` those of the useful subspace.
+        One view: magnitudes of the negative eigenvalues.
 
     Notes
     -----
@@ -78,7 +84,9 @@ class DiffHash(SpectralHasher):
     (100, 1)
     """
 
-    _ways_out = "or use KernelDiffHash (up to n_landmarks bits) or BoostedHash (any number)."
+    _ways_out = (
+        "or set rotate=True (any number), or use KernelDiffHash (up to n_landmarks) or BoostedHash (any)."
+    )
 
     def __init__(
         self,
@@ -93,6 +101,7 @@ class DiffHash(SpectralHasher):
         standardize: bool | str | Mapping[str, bool | str] = "auto",
         whiten: bool | Mapping[str, bool] = False,
         shrinkage: float | Mapping[str, float] = 0.01,
+        rotate: bool = False,
         statistic: str = "product",
     ) -> None:
         self.n_bits = n_bits
@@ -105,6 +114,7 @@ class DiffHash(SpectralHasher):
         self.standardize = standardize
         self.whiten = whiten
         self.shrinkage = shrinkage
+        self.rotate = rotate
         self.statistic = statistic
 
     def _make_maps(self, couple: Couple) -> dict[str, FeatureMap]:

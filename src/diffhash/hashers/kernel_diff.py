@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..maps import FeatureMap
+from ..maps import FeatureMap, MappedView
 from ..maps.kernel import Kernel
-from ..validation import by_modality
+from ..maps.whitening import whitening_matrix
+from ..types import FloatArray
+from ..validation import by_modality, check_flag
 from .base import Couple
 from .features import kernel_maps
 from .spectral import SpectralHasher
@@ -35,7 +37,8 @@ class KernelDiffHash(SpectralHasher):
         Objects drawn at random, centres of k-means, or an array of shape (l, n_features).
     metric : {"diagonal", "euclidean", "mahalanobis", "hellinger"}, or dict by modality
         Distance in the Gaussian kernel: each feature divided by its standard deviation, plain, or
-        by the inverse of the full covariance matrix.
+        by the inverse of the full covariance matrix; or plain between the square roots of features that
+        are never negative.
     bandwidth : float, "balanced" or "median", or dict by modality
         h in :math:`\exp(-d^2 / h)`. "median": the median squared distance between landmarks.
         "balanced": that divided by the logarithm of their number, which is far better wherever
@@ -46,8 +49,10 @@ class KernelDiffHash(SpectralHasher):
     center : bool, or dict by modality
         Subtract the mean of the kernel features. Not by default: on the paper's data it costs accuracy.
     shrinkage : float in [0, 1], or dict by modality
-        Of the covariance in "mahalanobis".
-    thresholds, miss_weight, min_share, n_bins, statistic
+        Of the covariance in "mahalanobis", and of the kernel features' in ``whiten``.
+    whiten : bool, or dict by modality
+        Decorrelate the kernel features by the inverse root of their covariance.
+    thresholds, miss_weight, min_share, n_bins, rotate, statistic
         See :class:`DiffHash`.
     random_state : int or None
         Seed of the drawing of landmarks.
@@ -71,7 +76,7 @@ class KernelDiffHash(SpectralHasher):
     (100, 1)
     """
 
-    _ways_out = "use more landmarks, or BoostedHash (any number)."
+    _ways_out = "or set rotate=True (any number), use more landmarks, or BoostedHash (any number)."
 
     def __init__(
         self,
@@ -89,6 +94,8 @@ class KernelDiffHash(SpectralHasher):
         miss_weight: float = 1.0,
         min_share: float = 0.05,
         n_bins: int = 64,
+        whiten: bool | Mapping[str, bool] = False,
+        rotate: bool = False,
         statistic: str = "product",
         random_state: int | None = 0,
     ) -> None:
@@ -105,11 +112,23 @@ class KernelDiffHash(SpectralHasher):
         self.miss_weight = miss_weight
         self.min_share = min_share
         self.n_bins = n_bins
+        self.whiten = whiten
+        self.rotate = rotate
         self.statistic = statistic
         self.random_state = random_state
 
     def _make_maps(self, couple: Couple) -> dict[str, FeatureMap]:
         return kernel_maps(self, couple)
+
+    def _turns(self, couple: Couple, views: Mapping[str, MappedView]) -> dict[str, FloatArray]:
+        caller = self._caller
+        whiten = by_modality(self.whiten, couple.modalities, "whiten", caller=caller)
+        shrinkage = by_modality(self.shrinkage, couple.modalities, "shrinkage", caller=caller)
+        return {
+            m: whitening_matrix(views[m], shrinkage[m])
+            for m in couple.modalities
+            if check_flag(whiten[m], "whiten", caller=caller)
+        }
 
     def _centers(self, modality: str, couple: Couple) -> bool:
         return by_modality(self.center, couple.modalities, "center", caller=self._caller)[modality]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,13 +13,20 @@ from ..errors import ParameterError, RankWarning, TooManyBitsError
 from ..maps import FeatureMap, MappedView
 from ..pair_sets import ResolvedPairs
 from ..projections import covariance_difference, eigen_projections, numerical_rank, singular_projections
+from ..rotation import useful_rank
+from ..spectral_start import N_PERMUTATIONS, bits_in_subspace, strongest
 from ..thresholds import choose_thresholds
 from ..types import FloatArray
-from ..validation import check_choice, check_count, check_number
+from ..validation import check_choice, check_count, check_flag, check_number
 from ..view_moments import difference_covariances, listed_difference, pair_moments
 from .base import BaseHasher, Couple, Learned
 
 __all__ = ["SpectralHasher", "check_threshold_parameters", "pick_thresholds"]
+
+#: Shuffles and rotations begin the same in every fit.
+_SEED = 0
+#: The covariance difference of two views, whitened if asked for.
+Difference: TypeAlias = Callable[[MappedView, MappedView], FloatArray]
 
 
 class SpectralHasher(BaseHasher):
@@ -32,6 +40,7 @@ class SpectralHasher(BaseHasher):
     min_share: float
     n_bins: int
     statistic: str
+    rotate: bool
 
     #: How to get more bits than the features allow.
     _ways_out = ""
@@ -50,6 +59,7 @@ class SpectralHasher(BaseHasher):
         if not (isinstance(self.gamma, float) and np.isinf(self.gamma) and self.gamma > 0):
             check_number(self.gamma, "gamma", caller=caller, high=1e12)
         check_choice(self.statistic, "statistic", ("product", "difference"), caller=caller)
+        check_flag(self.rotate, "rotate", caller=caller)
         check_threshold_parameters(self, caller)
 
     def _needs_negatives(self) -> bool:
@@ -63,16 +73,63 @@ class SpectralHasher(BaseHasher):
                 f'{self._caller}: statistic="difference" compares x with x\' of one view; with two use "product".'
             )
         maps = self._make_maps(couple)
-        self._check_bits(couple, maps)
+        if not self.rotate:
+            self._check_bits(couple, maps)
         views = {m: MappedView(couple.views[m], maps[m]) for m in couple.modalities}
-        center = (self._centers(first, couple), self._centers(second, couple))
-        difference = self._difference(views[first], views[second], pairs, center)
-        P, Q, values = self._decompose(difference, pairs.one_view)
-        self._warn_of_rank(values, views[first].dtype, couple)
-        projections = {first: P, second: Q}
+        turns = self._turns(couple, views)
+        # Means say nothing about pairs, but shuffled pairs share them: only centred sums can be compared.
+        center = (
+            self.rotate or first in turns or self._centers(first, couple),
+            self.rotate or second in turns or self._centers(second, couple),
+        )
+
+        def difference(x: MappedView, y: MappedView) -> FloatArray:
+            matrix = self._difference(x, y, pairs, center)
+            matrix = turns[first] @ matrix if first in turns else matrix
+            return matrix @ turns[second] if second in turns else matrix
+
+        find = self._rotated if self.rotate else self._plain
+        found, values = find(views, difference, couple)
+        projections = {m: P @ turns[m] if m in turns else P for m, P in found.items()}
         projected = {m: views[m].project(projections[m]) for m in couple.modalities}
         thresholds = pick_thresholds(self, projected, couple)
         return Learned(maps, projections, thresholds, {"singular_values": np.abs(values)})
+
+    def _turns(self, couple: Couple, views: Mapping[str, MappedView]) -> dict[str, FloatArray]:  # noqa: ARG002
+        """Symmetric matrices that whiten mapped features, of the modalities that ask for it."""
+        return {}
+
+    def _plain(
+        self, views: Mapping[str, MappedView], difference: Difference, couple: Couple
+    ) -> tuple[dict[str, FloatArray], FloatArray]:
+        """The paper's form: the leading directions are the bits."""
+        first, second = couple.modalities[0], couple.modalities[-1]
+        matrix = difference(views[first], views[second])
+        P, Q, values = self._decompose(matrix, couple.pairs.one_view, self.n_bits)
+        self._warn_of_rank(values, views[first].dtype, couple)
+        return {first: P, second: Q}, values
+
+    def _rotated(
+        self, views: Mapping[str, MappedView], difference: Difference, couple: Couple
+    ) -> tuple[dict[str, FloatArray], FloatArray]:
+        """Bits inside the subspace of the directions that shuffled pairs do not have."""
+        first, second = couple.modalities[0], couple.modalities[-1]
+        one_view, rng = couple.pairs.one_view, np.random.default_rng(_SEED)
+        matrix = difference(views[first], views[second])
+        P, Q, values = self._decompose(matrix, one_view, min(matrix.shape))
+        null = []
+        for _ in range(N_PERMUTATIONS):
+            shuffled = views[second].shuffled(rng)
+            matrix = difference(shuffled if one_view else views[first], shuffled)
+            null.append(strongest(matrix, rng, symmetric=one_view))
+        rank = useful_rank(np.abs(values), np.array(null))
+        sides = {first: P[:rank], second: Q[:rank]}
+        coordinates = [views[m].project(side) for m, side in sides.items()]
+        mixes = bits_in_subspace(coordinates, np.abs(values[:rank]), self.n_bits, rng)
+        found: dict[str, FloatArray] = {
+            m: mix.T @ side for (m, side), mix in zip(sides.items(), mixes, strict=True)
+        }
+        return found, values[:rank]
 
     def _difference(
         self, x: MappedView, y: MappedView, pairs: ResolvedPairs, center: tuple[bool, bool]
@@ -104,12 +161,14 @@ class SpectralHasher(BaseHasher):
                 f"Ask for at most {limit} bits, {self._ways_out}"
             )
 
-    def _decompose(self, difference: FloatArray, one_view: bool) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def _decompose(
+        self, difference: FloatArray, one_view: bool, n_directions: int
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
         if one_view:
-            P, values = eigen_projections(difference, self.n_bits)
+            P, values = eigen_projections(difference, n_directions)
             # Only negative eigenvalues lower the loss: the others count as nothing for the rank.
             return P, P, np.minimum(values, 0.0)
-        return singular_projections(difference, self.n_bits)
+        return singular_projections(difference, n_directions)
 
     def _warn_of_rank(self, values: FloatArray, dtype: Any, couple: Couple) -> None:
         rank = numerical_rank(np.abs(values), len(values), dtype)
@@ -117,7 +176,7 @@ class SpectralHasher(BaseHasher):
             warnings.warn(
                 f"{self._caller}: the pairs of {' and '.join(map(repr, couple.modalities))} determine only {rank} "
                 f"of the {self.n_bits} bits; the others are arbitrary. Ask for at most {rank} bits, "
-                "or give more objects.",
+                "set rotate=True, or give more objects.",
                 RankWarning,
                 stacklevel=4,
             )

@@ -11,8 +11,9 @@ import scipy.sparse
 
 from ..types import FloatArray
 from .base import MappedView
+from .linear import inverse_root
 
-__all__ = ["Components", "principal_components"]
+__all__ = ["Components", "principal_components", "whitening_matrix"]
 
 #: Above this many features their covariance matrix is never formed.
 _WIDE = 2048
@@ -77,10 +78,22 @@ def principal_components(view: MappedView, max_rank: int, rng: np.random.Generat
     return Components(np.ascontiguousarray(directions[:, kept]), variances[kept])
 
 
-def _times_covariance(view: MappedView, V: FloatArray | None) -> FloatArray:
+def whitening_matrix(view: MappedView, shrinkage: float) -> FloatArray:
+    """Symmetric inverse root of the covariance of a view's features, see :func:`inverse_root`.
+
+    The features need not be centred.
+    """
+    mean = np.zeros(view.n_features)
+    for _, block in view.blocks():
+        mean += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
+    mean = mean / view.n_rows
+    return inverse_root(_times_covariance(view, None, mean), shrinkage)
+
+
+def _times_covariance(view: MappedView, V: FloatArray | None, mean: FloatArray | None = None) -> FloatArray:
     """Covariance of the features, times V if there is one; one pass over the rows."""
     total: Any = 0.0
-    offset = view.offset
+    offset = view.offset if mean is None else mean
     for _, block in view.blocks():
         if V is None:
             product = block.T @ block

@@ -1,0 +1,106 @@
+"""More bits than useful directions: inside the useful subspace they never hurt."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import diffhash as dh
+from diffhash.errors import TooManyBitsError
+from diffhash.maps import LinearMap, MappedView
+from diffhash.maps.whitening import whitening_matrix
+from diffhash.spectral_start import bits_in_subspace, strongest
+
+
+@pytest.fixture(scope="module")
+def data():
+    return dh.datasets.make_paper_data(n_classes=6, n_train=800, n_test=300, random_state=3)
+
+
+@pytest.fixture(scope="module")
+def pairs(data):
+    return dh.Pairs.from_labels(data.train.labels["x"], data.train.labels["y"])
+
+
+def precision(hasher, data):
+    codes = [hasher.encode(data.test.views[m], modality=m) for m in ("x", "y")]
+    return dh.evaluate(*codes, data.test.labels["x"], data.test.labels["y"]).mean_average_precision
+
+
+def test_useful_rank_is_the_number_of_classes_less_one(data, pairs):
+    """Six class means span five dimensions about their mean; the other 59 directions are chance."""
+    hasher = dh.DiffHash(n_bits=16, whiten=True, rotate=True).fit(data.train.views, pairs)
+    assert len(hasher.singular_values_) == 5
+
+
+def test_useful_rank_is_one_when_pairs_mean_nothing(rng):
+    views = {"x": rng.normal(size=(300, 10)), "y": rng.normal(size=(300, 8))}
+    hasher = dh.DiffHash(n_bits=4, rotate=True).fit(views, dh.Pairs.aligned(300))
+    assert len(hasher.singular_values_) <= 2, "one in six tests lets a direction of chance through"
+
+
+def test_doubling_the_bits_never_hurts(data):
+    """The plain form falls when its bits outnumber the five useful directions; the rotated one does not."""
+    labels = data.train.labels
+    pairs = dh.Pairs.from_labels(labels["x"], labels["y"], 2_000, 20_000, random_state=0)
+    plain, rotated = (
+        [precision(make(b).fit(data.train.views, pairs), data) for b in (4, 8, 16, 32, 64)]
+        for make in (
+            lambda b: dh.DiffHash(n_bits=b),
+            lambda b: dh.DiffHash(n_bits=b, whiten=True, rotate=True),
+        )
+    )
+    assert plain[-1] < plain[0], "else this test shows nothing"
+    assert np.all(np.diff(rotated) > -0.01)
+    assert rotated[-1] > 0.95
+
+
+@pytest.mark.parametrize(
+    "hasher",
+    [
+        dh.DiffHash(n_bits=150, whiten=True, rotate=True),
+        dh.KernelDiffHash(n_bits=150, n_landmarks=50, whiten=True, rotate=True),
+    ],
+    ids=str,
+)
+def test_bits_may_outnumber_the_features(data, pairs, hasher):
+    hasher.fit(data.train.views, pairs)
+    bits = dh.codes.unpack(hasher.encode(data.test.views["x"], modality="x"), 150)
+    assert precision(hasher, data) > 0.9
+    assert np.all((bits.mean(axis=0) > 0.01) & (bits.mean(axis=0) < 0.99))
+    assert len(np.unique(bits.T, axis=0)) > 10, "several rotations, not one repeated"
+
+
+def test_the_plain_form_still_refuses_and_names_the_way_out(data, pairs):
+    with pytest.raises(TooManyBitsError, match="rotate=True"):
+        dh.DiffHash(n_bits=65).fit(data.train.views, pairs)
+
+
+def test_one_view_uses_one_frame(data):
+    labels = data.train.labels["x"]
+    hasher = dh.DiffHash(n_bits=24, whiten=True, rotate=True)
+    hasher.fit({"x": data.train.views["x"]}, dh.Pairs.from_labels(labels, labels))
+    codes = hasher.encode(data.test.views["x"], modality="x")
+    truth = data.test.labels["x"]
+    own = dh.evaluate(codes, codes, truth, truth)
+    assert own.mean_average_precision > 0.9
+
+
+def test_rotated_frames_keep_the_subspace(rng):
+    values = rng.normal(size=(200, 3)) * [3, 2, 1]
+    (mix,) = bits_in_subspace([values], np.ones(3), 3, np.random.default_rng(0))
+    np.testing.assert_allclose(mix.T @ mix / np.trace(mix.T @ mix) * 3, np.eye(3), atol=1e-6)
+
+
+def test_strongest_is_the_spectral_norm(rng):
+    for shape in ((5, 9), (80, 70)):
+        matrix = rng.normal(size=shape)
+        assert strongest(matrix, np.random.default_rng(0)) == pytest.approx(np.linalg.norm(matrix, 2))
+    matrix = np.diag([3.0, -2.0])
+    assert strongest(matrix, np.random.default_rng(0), symmetric=True) == 2.0
+
+
+def test_whitening_matrix_decorrelates_features_that_are_not_centred(rng):
+    X = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4)) + 5
+    view = MappedView(X, LinearMap(np.zeros(4)))
+    np.testing.assert_allclose(np.cov((X @ whitening_matrix(view, 0.0)).T, bias=True), np.eye(4), atol=1e-8)
