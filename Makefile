@@ -32,8 +32,8 @@ $(VENV)/.bench: $(VENV)/.package
 	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,parquet,pictures,bench]'
 	@touch $@
 
-demo: $(VENV)/.package ## learn on pairs, encode, search, evaluate
-	$(BIN)/python examples/demo.py
+demo: $(VENV)/.package ## symbols by their names: learn, evaluate, build a collection, ask, write demo/report.html
+	$(BIN)/diffhash demo --out demo
 
 test: $(VENV)/.package ## run the tests
 	$(BIN)/python -m pytest

@@ -55,6 +55,7 @@ ORDER = [
     ["storage.maintenance"],
     ["storage.collection"],
     ["reproduction"],
+    ["demo"],
     ["report"],
     ["cli", "service", "cluster", "stores"],
 ]

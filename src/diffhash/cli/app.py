@@ -13,6 +13,7 @@ import typer
 from ..errors import DiffhashError, DiffhashWarning
 from .bench import bench
 from .build import build
+from .demo import demo
 from .encode import encode
 from .evaluate import evaluate
 from .fit import fit
@@ -38,6 +39,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(demo)
 app.command()(build)
 app.command()(search)
 app.command()(fit)

@@ -17,10 +17,10 @@ from matplotlib.lines import Line2D
 from ..reproduction import Chart, Curve, Panel
 from .style import GRID, INK, SERIES, SOFT, Look, matplotlib_settings
 
-__all__ = ["chart_files", "panel_svg"]
+__all__ = ["MARGINS", "PANEL_SIZE", "chart_files", "new_figure", "panel_svg", "svg_element"]
 
-_PANEL_SIZE = (3.45, 2.9)
-_MARGINS = {"left": 0.17, "right": 0.95, "bottom": 0.155, "top": 0.915}
+PANEL_SIZE = (3.45, 2.9)
+MARGINS = {"left": 0.17, "right": 0.95, "bottom": 0.155, "top": 0.915}
 _X_LABELS = {
     "roc": "False positive rate",
     "bits": "Hash length m (bits)",
@@ -36,7 +36,7 @@ def chart_files(chart: Chart) -> dict[str, bytes]:
         names = list(dict.fromkeys(curve.series for panel in chart.panels for curve in panel.curves))
         n_columns = 4 if n > 2 else min(len(names), 3) if len(names) < 4 else 2
         legend_height = 0.26 * math.ceil(len(names) / n_columns)
-        figure = _figure(_PANEL_SIZE[0] * n, _PANEL_SIZE[1] + legend_height + 0.1)
+        figure = new_figure(PANEL_SIZE[0] * n, PANEL_SIZE[1] + legend_height + 0.1)
         for axes, panel in zip(figure.subplots(1, n, squeeze=False)[0], chart.panels, strict=True):
             _draw_panel(axes, chart, panel)
         handles = [_handle(SERIES[name]) for name in SERIES if name in names]
@@ -53,24 +53,29 @@ def chart_files(chart: Chart) -> dict[str, bytes]:
 def panel_svg(chart: Chart, panel: Panel) -> str:
     """One panel as an ``<svg>`` element for a page: text stays text, colours of ink become variables."""
     with matplotlib.rc_context(matplotlib_settings(text_as_paths=False)):  # type: ignore[arg-type]
-        figure = _figure(*_PANEL_SIZE)
+        figure = new_figure(*PANEL_SIZE)
         # All panels of a page are alike, so their margins need no layout of their own.
         figure.set_layout_engine("none")
-        axes = figure.subplots(gridspec_kw=_MARGINS)
+        axes = figure.subplots(gridspec_kw=MARGINS)
         _draw_panel(axes, chart, panel)
         # On a phone panels stand below each other, and each needs its label.
         axes.set_ylabel(axes.get_ylabel() or chart.y_label)
-        text = _saved(figure, "svg").decode()
+        return svg_element(figure, f"{chart.title}; {panel.title}")
+
+
+def svg_element(figure: Figure, label: str) -> str:
+    """A figure as an ``<svg>`` element; ``label`` is what a screen reader says."""
+    text = _saved(figure, "svg").decode()
     # Names of groups repeat from panel to panel, and nothing refers to them.
     text = re.sub(r' id="[A-Za-z0-9.]+_[0-9]+"', "", text[text.index("<svg") :])
-    label = escape(f"{chart.title}; {panel.title}")
-    text = text.replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
     for color, variable in ((INK, "--ink"), (SOFT, "--soft"), (GRID, "--grid")):
         text = text.replace(color, f"var({variable})")
     return text.strip()
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """A figure that belongs to no window."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure

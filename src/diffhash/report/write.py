@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..demo import DemoResult
 from ..errors import MissingExtraError
 from ..reproduction import Summary
 from ..storage.model_file import write_atomically
 
-__all__ = ["require_matplotlib", "write_report"]
+__all__ = ["require_matplotlib", "write_demo", "write_report"]
 
 
 def require_matplotlib() -> None:
@@ -56,3 +57,12 @@ def write_report(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]
     for path, content in zip(paths, contents.values(), strict=True):
         write_atomically(path, content)
     return paths
+
+
+def write_demo(result: DemoResult, path: str | os.PathLike[str]) -> Path:
+    """Write the demonstration's page."""
+    require_matplotlib()
+    from .demo_page import demo_page
+
+    write_atomically(path, demo_page(result).encode())
+    return Path(path)

@@ -18,6 +18,7 @@ from ..errors import (
     CollectionWriteError,
     ReadOnlyCollectionError,
 )
+from .lock import check_log
 from .schema import check_schema
 
 __all__ = ["Database"]
@@ -36,6 +37,7 @@ class Database:
         self.immutable = False
         self._real = Path(os.path.realpath(path))
         self._stat()
+        check_log(path)
         with self.errors():
             self._connection = self._connect()
         self._identity = self._stat()
@@ -120,6 +122,10 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise _translated(error, self.path) from error
+        except UnicodeDecodeError as error:
+            raise CollectionFileError(
+                f"Collection: {self.path} is damaged: a text in it is none ({error}). Take it from a backup."
+            ) from error
 
     def execute(self, statement: str, parameters: Any = ()) -> sqlite3.Cursor:
         """Run one statement; values are bound, never written into it."""
@@ -194,8 +200,27 @@ class Database:
                         f"Collection.close: others kept reading an older state of {self.path}. Nothing is lost, "
                         f"but until one of them or a later writer is done, {self.path}-wal belongs to the file."
                     )
+                # Without a log at all it can be read where nothing can be written; not while others read.
+                self._connection.execute("PRAGMA busy_timeout = 0")
+                with contextlib.suppress(sqlite3.OperationalError):
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._connection.close()
+            if not self.writable and not self.immutable:
+                self._tidy()
+
+    def _tidy(self) -> None:
+        """Have SQLite remove its log if a reader, who cannot, was the last to use it."""
+        with contextlib.suppress(sqlite3.Error, CollectionError):
+            # Never beside a file that took the place of ours: its log would be read into that one.
+            if not Path(f"{self._real}-wal").exists() or self._stat() != self._identity:
+                return
+            check_log(self._real)
+            last = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)
+            try:
+                last.execute("PRAGMA application_id").fetchone()
+            finally:
+                last.close()
 
 
 def _name(error: sqlite3.Error) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ..types import BoolArray
 from .database import Database
-from .payloads import NUMBER, indexed_fields, kind_of, to_json
+from .payloads import NUMBER, TEXT, indexed_fields, kind_of, to_json
 from .shelf import Shelf
 from .where import Both, Either, Node, Not, OneOf, Range, fields_of, matches
 
@@ -27,18 +27,26 @@ __all__ = ["add_functions", "select_rows"]
 _SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 #: Names that JSON writes as they are and that an SQLite path can quote.
 _EASY = re.compile(r'[^"\\\x00-\x1f]+')
+#: Values that are bound one by one, and those whose text is looked for first.
+_LISTED, _LOOKED_FOR = 100, 4
 _HAS_ARROW = sqlite3.sqlite_version_info >= (3, 38, 0)
 
 
 def add_functions(db: Database) -> None:
-    """Make known to SQL what it cannot do by itself: names and strings with escapes."""
+    """Make known to SQL what it cannot do by itself: names and strings that JSON writes with escapes."""
     db.add_function("diffhash_field", 2, _field)
-    db.add_function("diffhash_text", 1, json.loads)
+    db.add_function("diffhash_value", 3, _value)
 
 
-def _field(payload: str, name: str) -> str | None:
-    content = json.loads(payload)
-    return to_json(content[name]) if name in content else None
+def _field(payload: str, name: str) -> str:
+    """A field as JSON."""
+    return to_json(json.loads(payload).get(name))
+
+
+def _value(payload: str, name: str, kind: int) -> Any:
+    """A field, if it is of a kind."""
+    found = kind_of(json.loads(payload).get(name))
+    return found[1] if found is not None and found[0] == kind else None
 
 
 def select_rows(db: Database, node: Node, shelf: Shelf) -> BoolArray:
@@ -87,48 +95,84 @@ def _scan(db: Database, node: Node, shelf: Shelf) -> BoolArray:
     """Rows that match, by a pass over all payloads."""
     # Objects without a payload have no row there: what differs from them is asked for.
     without = matches(node, {})
-    names = sorted(fields_of(node))
-    columns: list[str] = []
-    values: list[Any] = []
-    for number, name in enumerate(names):
-        easy = _HAS_ARROW and _EASY.fullmatch(name) is not None
-        columns.append(f"{'payload -> ?' if easy else 'diffhash_field(payload, ?)'} AS v{number}")
-        values.append(f'$."{name}"' if easy else name)
-    column = {name: f"v{number}" for number, name in enumerate(names)}
-    condition = _condition(db, node, column, values)
-    # The limit, which is none, keeps SQLite from working out a column once per use.
-    source = f"(SELECT {', '.join(['key', *columns])} FROM payloads LIMIT -1)"
-    keys = _keys(db, f"{source} WHERE {condition} <> ?", [*values, int(without)])
+    statement = _Statement(db)
+    condition = statement.condition(node)
+    keys = _keys(db, f"payloads WHERE {condition} <> {statement.bind(int(without))}", statement.values)
     mask = np.full(len(shelf), without)
     mask[shelf.rows(keys)] = not without
     return mask
 
 
-def _condition(db: Database, node: Node, column: Mapping[str, str], values: list[Any]) -> str:
-    """A condition that is 0 or 1, never NULL; its values are appended to ``values``."""
-    if isinstance(node, Not):
-        return f"(NOT {_condition(db, node.node, column, values)})"
-    if isinstance(node, Both | Either):
-        parts = [_condition(db, part, column, values) for part in node.nodes]
-        return f"({(' AND ' if isinstance(node, Both) else ' OR ').join(parts)})" if parts else "1"
-    name = column[node.field]
-    if isinstance(node, OneOf):
-        values.append(json.dumps([text for value in node.values for text in _texts(value)]))
-        return f"(coalesce({name}, 'null') IN (SELECT value FROM json_each(?)))"
-    if node.kind == NUMBER:
-        # JSON texts of numbers, and of nothing else, begin with a digit or a minus.
-        guard, value = f"{name} >= '-' AND {name} < ':'", f"CAST({name} AS NUMERIC)"
-        # SQLite reads a number from text in its own way: let it read both sides in the same.
-        values += [db.value("SELECT CAST(? AS NUMERIC)", (to_json(limit),)) for _, limit in node.bounds]
-    else:
-        guard = f"""{name} >= '"' AND {name} < '#'"""
-        value = (
-            f"CASE WHEN instr({name}, '\\') THEN diffhash_text({name}) "
-            f"ELSE substr({name}, 2, length({name}) - 2) END"
-        )
-        values += [limit for _, limit in node.bounds]
-    bounds = "".join(f" AND {value} {_SIGNS[sign]} ?" for sign, _ in node.bounds)
-    return f"coalesce({guard}{bounds}, 0)"
+class _Statement:
+    """A condition on ``payload`` in SQL, and the values that are bound to it."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.values: list[Any] = []
+
+    def bind(self, value: Any) -> str:
+        """A place in the statement for a value."""
+        self.values.append(value)
+        return f"?{len(self.values)}"
+
+    def condition(self, node: Node) -> str:
+        """0 or 1, never NULL."""
+        if isinstance(node, Not):
+            return f"(NOT {self.condition(node.node)})"
+        if isinstance(node, Both | Either):
+            parts = [self.condition(part) for part in node.nodes]
+            return f"({(' AND ' if isinstance(node, Both) else ' OR ').join(parts)})" if parts else "1"
+        easy = _HAS_ARROW and _EASY.fullmatch(node.field) is not None
+        if isinstance(node, OneOf):
+            return self._one_of(node, easy)
+        return self._range(node, easy and (node.kind == NUMBER or not self._any_zeros()))
+
+    def _one_of(self, node: OneOf, easy: bool) -> str:
+        texts = sorted({text for value in node.values for text in _texts(value)})
+        if len(texts) <= _LISTED:
+            listed = ", ".join(map(self.bind, texts))
+        else:
+            listed = f"SELECT value FROM json_each({self.bind(json.dumps(texts))})"
+        if not easy:
+            return f"(diffhash_field(payload, {self.bind(node.field)}) IN ({listed}))"
+        found = f"(payload -> {self.bind(_path(node.field))})"
+        if "null" in texts:
+            return f"(coalesce({found}, 'null') IN ({listed}))"
+        if len(texts) > _LOOKED_FOR:
+            return f"coalesce({found} IN ({listed}), 0)"
+        # Compact JSON has the field and its value side by side: a look at the text passes over most payloads.
+        places = (self.bind(f"{to_json(node.field)}:{text}") for text in texts)
+        near = " OR ".join(f"instr(payload, {place})" for place in places) or "0"
+        return f"CASE WHEN {near} THEN coalesce({found} IN ({listed}), 0) ELSE 0 END"
+
+    def _range(self, node: Range, easy: bool) -> str:
+        if not easy:
+            found = f"diffhash_value(payload, {self.bind(node.field)}, {self.bind(node.kind)})"
+            bounds = [f"{found} {_SIGNS[sign]} {self.bind(limit)}" for sign, limit in node.bounds]
+            return f"coalesce({' AND '.join(bounds)}, 0)"
+        path = self.bind(_path(node.field))
+        # SQLite reads a number from JSON in its own way: let it read both sides in the same.
+        limits = [
+            self._db.value("SELECT json_extract(?, '$')", (to_json(limit),)) for _, limit in node.bounds
+        ]
+        if node.kind == TEXT:
+            limits = [limit for _, limit in node.bounds]
+        bounds = [
+            f"json_extract(payload, {path}) {_SIGNS[sign]} {self.bind(limit)}"
+            for (sign, _), limit in zip(node.bounds, limits, strict=True)
+        ]
+        # The type comes last, as few get there: true is 1 to SQLite, and every text is above every number.
+        kinds = "('integer', 'real')" if node.kind == NUMBER else "('text')"
+        return f"CASE WHEN {' AND '.join(bounds)} THEN json_type(payload, {path}) IN {kinds} ELSE 0 END"
+
+    def _any_zeros(self) -> bool:
+        """Whether a payload has a NUL in it, at which SQLite would cut a string off."""
+        found = "SELECT EXISTS (SELECT 1 FROM payloads WHERE instr(payload, ?))"
+        return bool(self._db.value(found, ("\\u0000",)))
+
+
+def _path(name: str) -> str:
+    return f'$."{name}"'
 
 
 def _texts(value: Any) -> set[str]:

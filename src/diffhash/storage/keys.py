@@ -111,6 +111,7 @@ class KeyMap:
             return
         if not self._ready or (
             self._positions is None
+            and not self._tail
             and strictly_increasing(keys)
             and (not first or keys[0] > everything[first - 1])
         ):

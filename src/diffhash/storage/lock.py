@@ -1,6 +1,8 @@
 """One writer at a time: a lock beside the file that ends with the process that holds it.
 
-The lock is on a file of its own. POSIX drops all locks of a process on a file when any handle of
+The lock is on a file of its own, which also says to which database its holder writes: SQLite finds a log
+by its name alone, and would read one that a killed writer left into whatever file has that name now.
+POSIX drops all locks of a process on a file when any handle of
 that file is closed, so a handle on the database itself would take SQLite's locks away.
 """
 
@@ -12,9 +14,9 @@ import threading
 import time
 from pathlib import Path
 
-from ..errors import CollectionBusyError, ReadOnlyCollectionError
+from ..errors import CollectionBusyError, CollectionFileError, ReadOnlyCollectionError
 
-__all__ = ["WriterLock"]
+__all__ = ["WriterLock", "check_log"]
 
 try:
     import fcntl
@@ -22,8 +24,8 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
     import msvcrt
 
-#: Paths that this process writes to. Locks between processes do not hold within one.
-_held: dict[str, int] = {}
+#: Paths that this process writes to, with its number. Locks between processes do not hold within one.
+_held: dict[str, tuple[int, str]] = {}
 _guard = threading.Lock()
 
 
@@ -33,6 +35,7 @@ class WriterLock:
     def __init__(self, path: Path, timeout: float, *, caller: str) -> None:
         self._name = os.path.realpath(path)
         self._path = Path(f"{self._name}-lock")
+        self._marked = False
         deadline = time.monotonic() + timeout
         while not self._try(caller):
             if time.monotonic() >= deadline:
@@ -45,7 +48,7 @@ class WriterLock:
     def _try(self, caller: str) -> bool:
         with _guard:
             # A forked child inherits this dict, but not the locks.
-            if _held.get(self._name) == os.getpid():
+            if _is_held(self._name):
                 return False
             handle = self._open(caller)
             if not _lock(handle):
@@ -55,8 +58,19 @@ class WriterLock:
                 os.close(handle)
                 return False
             self._handle = handle
-            _held[self._name] = os.getpid()
+            # What the last holder wrote to, if it was killed.
+            _held[self._name] = os.getpid(), os.read(handle, 100).decode("ascii", "replace")
             return True
+
+    def mark(self) -> None:
+        """Note to which file the holder writes from now on."""
+        self._marked = True
+        text = _identity(self._name)
+        os.ftruncate(self._handle, 0)
+        os.lseek(self._handle, 0, os.SEEK_SET)
+        os.write(self._handle, text.encode())
+        with _guard:
+            _held[self._name] = os.getpid(), text
 
     def _open(self, caller: str) -> int:
         try:
@@ -76,12 +90,40 @@ class WriterLock:
     def release(self) -> None:
         """Let others write."""
         with _guard:
-            if _held.get(self._name) != os.getpid():
+            if not _is_held(self._name):
                 return
-            del _held[self._name]
-            with contextlib.suppress(OSError):
-                self._path.unlink()
+            _, owner = _held.pop(self._name)
+            # One who was refused leaves the note of the writer before.
+            if self._marked or not owner:
+                with contextlib.suppress(OSError):
+                    self._path.unlink()
             os.close(self._handle)
+
+
+def check_log(path: Path) -> None:
+    """Refuse a file beside which lies the log of another file that had its name."""
+    name = os.path.realpath(path)
+    with contextlib.suppress(FileNotFoundError):
+        if not Path(f"{name}-wal").stat().st_size:
+            return
+        with _guard:
+            # Closing a handle of the lock's file would let go of the lock.
+            owner = _held[name][1] if _is_held(name) else Path(f"{name}-lock").read_text("ascii", "replace")
+        if owner and owner != _identity(name):
+            raise CollectionFileError(
+                f"Collection: {path} was replaced while it was being written to, and {path}-wal belongs to the file "
+                f"that was there before. Put that one back; or, to give up what was written last, remove "
+                f"{path}-wal, {path}-shm and {path}-lock. If all of them were copied together, remove {path}-lock only."
+            )
+
+
+def _is_held(name: str) -> bool:
+    return name in _held and _held[name][0] == os.getpid()
+
+
+def _identity(name: str) -> str:
+    found = Path(name).stat()
+    return f"{found.st_dev} {found.st_ino}"
 
 
 def _lock(handle: int) -> bool:

@@ -7,6 +7,7 @@ would need the field's name inside an SQL statement.
 from __future__ import annotations
 
 import json
+import secrets
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ __all__ = [
 BOOL, NUMBER, TEXT, OTHER = 1, 2, 3, 4
 _DEEPEST = 100
 _BLOCK = 10_000
+_SIMPLE = frozenset({str, float, bool, type(None)})
 
 
 def _plain(value: Any) -> Any:
@@ -57,21 +59,57 @@ def encode_payloads(payloads: Any, count: int, *, caller: str) -> list[str | Non
     payloads = list(payloads)
     if len(payloads) != count:
         raise InputError(f"{caller}: {count} items need {count} payloads, got {len(payloads)}.")
-    texts: list[str | None] = []
-    for row, payload in enumerate(payloads):
-        if payload is None:
-            texts.append(None)
-            continue
-        try:
+    try:
+        texts = _encode_all([payload for payload in payloads if payload is not None])
+    except (TypeError, ValueError, RecursionError):
+        texts = [_encode(payload, row, caller) for row, payload in enumerate(payloads) if payload is not None]
+    following = iter(texts)
+    return [None if payload is None else next(following) for payload in payloads]
+
+
+def _encode(payload: Any, row: int, caller: str) -> str:
+    try:
+        _check(payload, 0)
+        text = to_json(payload)
+        text.encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{caller}: payload {row} must be a dict of what JSON can hold, with strings as keys ({error})."
+        ) from error
+    return text
+
+
+def _encode_all(payloads: list[Any]) -> list[str]:
+    """JSON texts, in one call of the encoder: a call for each would take three times as long."""
+    for payload in payloads:
+        if not _is_simple(payload):
             _check(payload, 0)
-            text = to_json(payload)
-            text.encode()
-        except (TypeError, ValueError, RecursionError) as error:
-            raise InputError(
-                f"{caller}: payload {row} must be a dict of what JSON can hold, with strings as keys ({error})."
-            ) from error
-        texts.append(text)
+    # A word that is in no payload goes between them, and the text is cut there.
+    word = secrets.token_hex(16)
+    mixed: list[Any] = [word] * (2 * len(payloads))
+    mixed[::2] = payloads
+    text = to_json(mixed)
+    text.encode()
+    texts = text[1:].split(f',"{word}",')
+    if not payloads:
+        return []
+    texts[-1] = texts[-1].removesuffix(f',"{word}"]')
+    if len(texts) != len(payloads):
+        raise ValueError("the word was in a payload")
     return texts
+
+
+def _is_simple(payload: Any) -> bool:
+    """Whether a payload is plain and flat: nearly all are, and need no further look."""
+    if type(payload) is not dict:
+        return False
+    for key, item in payload.items():
+        kind = type(item)
+        if type(key) is not str or (
+            kind not in _SIMPLE and (kind is not int or not -(2**63) <= item < 2**63)
+        ):
+            return False
+    return True
 
 
 def _check(value: Any, depth: int) -> None:
@@ -80,7 +118,7 @@ def _check(value: Any, depth: int) -> None:
         raise ValueError(f"nested deeper than {_DEEPEST} levels")
     if isinstance(value, dict):
         for key, item in value.items():
-            if type(key) is not str and not isinstance(key, str):
+            if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} is no string")
             if isinstance(item, dict | list | tuple):
                 _check(item, depth + 1)

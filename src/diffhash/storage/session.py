@@ -36,6 +36,8 @@ class Session:
         self._count: int | None = None
         self._finish = weakref.finalize(self, _finish, self._db, lock, self._process)
         try:
+            if lock is not None:
+                lock.mark()
             self._connected()
             with self._db.reading():
                 self._seen: int | None = self._db.version()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,24 +102,27 @@ def _check_model(db: Database, state: State | None, kernel: Any) -> list[str]:
 def _check_payloads(db: Database, state: State | None) -> tuple[int, list[str]]:
     problems: list[str] = []
     fields = indexed_fields(db)
-    expected: Counter[tuple[int, int, Any, int]] = Counter()
+    entries = {}
+    for field, kind, value, key in db.execute("SELECT field, kind, value, key FROM field_values"):
+        entries[field, key] = kind, value
+    n_entries = db.value("SELECT count(*) FROM field_values")
+    agree = n_entries == len(entries)
     keys = []
     for key, crc, text in db.execute("SELECT key, crc, payload FROM payloads"):
         keys.append(key)
         try:
             if crc != zlib.crc32(text.encode()):
                 raise ValueError("its checksum does not match")
-            payload = json.loads(text)
+            payload = json.loads(text) if fields else {}
             for name, field in fields.items():
-                kind = kind_of(payload.get(name))
-                if kind is not None:
-                    expected[(field, *kind, key)] += 1
+                agree = agree and kind_of(payload.get(name)) == entries.pop((field, key), None)
         except (ValueError, AttributeError, TypeError) as error:
             problems.append(f"payload {key} is damaged: {error}")
+    if not agree or entries:
+        problems.append("the index of payload fields does not agree with the payloads")
     if state is not None and keys:
-        alone = np.array(keys, dtype=np.int64)[~state.has_any(np.array(keys, dtype=np.int64))]
+        numbers = np.array(keys, dtype=np.int64)
+        alone = numbers[~state.has_any(numbers)]
         if len(alone):
             problems.append(f"{len(alone)} payloads belong to no object")
-    if expected != Counter(db.execute("SELECT field, kind, value, key FROM field_values").fetchall()):
-        problems.append("the index of payload fields does not agree with the payloads")
     return len(keys), problems

@@ -1,4 +1,4 @@
-"""Learn hash codes from pairs, encode, search, evaluate: ``make demo``.
+"""The paper's three methods side by side: ``python examples/compare_methods.py``.
 
 The data are the paper's synthetic ones: objects of 25 classes, each seen as 128 features in "x" and
 as 64 in "y". The two cannot be compared directly; their codes can.

@@ -1,0 +1,164 @@
+"""``diffhash demo``: symbols by their names, from nothing to a searchable file and a report."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ..demo import COSTS, Answer, DemoResult, Found, run_demo
+from ..report import require_matplotlib, write_demo
+from .options import AsJson, Debug
+from .output import print_json
+from .progress import Work
+
+__all__ = ["demo"]
+
+REPORT = "report.html"
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the collection and the report.")] = Path("demo"),
+    open_page: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    as_json: AsJson = False,
+    debug: Debug = False,  # noqa: ARG001 - read by run_app
+) -> None:
+    """Learn to find symbols by their names, evaluate, build a collection and ask it.
+
+    Draws some 5,700 characters of a font, learns from most of them, tests on the others.
+
+    Writes symbols.dh, which diffhash search can ask, and report.html. Takes less than a minute on two cores.
+
+    For example:
+
+        diffhash demo
+
+        diffhash demo --out symbols --open
+    """
+    result = _run(out)
+    report = write_demo(result, out / REPORT)
+    if as_json:
+        print_json(_as_json(result, report))
+    else:
+        _print(result, report)
+    if open_page:
+        typer.launch(report.resolve().as_uri())
+
+
+def _run(out: Path) -> DemoResult:
+    require_matplotlib()
+    with Work("preparing") as work:
+        work.begin(0, sum(COSTS.values()))
+
+        def advance(key: str, share: float, what: str) -> None:
+            work.advance(COSTS[key] * share, what)
+
+        return run_demo(out, on_step=advance)
+
+
+def _print(result: DemoResult, report: Path) -> None:
+    if hasattr(sys.stdout, "reconfigure"):
+        # A terminal that lacks a symbol shows a question mark in its place.
+        sys.stdout.reconfigure(errors="replace")
+    console = Console(highlight=False)
+    console.print(
+        f"Learned from {result.n_train:,} symbols and their names: {result.bytes['code']} bytes for each drawing and "
+        f"each name.\n{result.n_test} others were kept out: * marks them, and the figures are about them.\n"
+    )
+    console.print(_words(result.words))
+    console.print(_pictures(result.pictures))
+    console.print(_figures(result))
+    seconds = sum(step.seconds for step in result.steps)
+    console.print(
+        f"All in {seconds:.0f} s; one question in words takes {1000 * result.search_seconds:.1f} ms among "
+        f"{result.n_symbols:,} symbols.\n"
+    )
+    _say(f"report      {report}")
+    _say(f"collection  {result.collection}")
+    from ..report.demo_page import next_steps
+
+    _say("\nNext:")
+    for what, line in next_steps(result).items():
+        _say(f"  {line}\n      {what}")
+
+
+def _say(line: str) -> None:
+    # Not by rich, which would break a path or a command at the edge of the terminal.
+    typer.echo(line)
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, header_style="dim")
+    return table
+
+
+def _words(answers: tuple[Answer, ...]) -> Table:
+    table = _table("Asked in words", "words", "nearest of all", "nearest of the unseen")
+    for answer in answers:
+        if answer.known:
+            found = (_line(answer.hits, star=True), _line(answer.unseen_hits, star=False))
+        else:
+            found = ("nothing was learned about these words", "")
+        table.add_row(answer.asked, *found)
+    return table
+
+
+def _pictures(answers: tuple[Answer, ...]) -> Table:
+    table = _table("\nAsked with a drawing of an unseen symbol", "drawing", "nearest names", "own name")
+    for answer in answers:
+        names = ", ".join(hit.name.lower() for hit in answer.hits[:3])
+        table.add_row(_shown(answer.asked), names, "" if answer.place is None else f"place {answer.place:,}")
+    return table
+
+
+def _figures(result: DemoResult) -> Table:
+    table = _table("\nOn unseen symbols", "", "mAP", "recall@1", "recall@10", "EER")
+    for d in result.directions:
+        values = (d.mean_average_precision, d.recall_at(1), d.recall_at(10), d.equal_error_rate)
+        table.add_row(d.title, *(f"{value:.3f}" for value in values))
+    n = result.n_test
+    table.add_row("chance", *(f"{value:.3f}" for value in (result.chance, 1 / n, 10 / n, 0.5)), style="dim")
+    return table
+
+
+def _line(hits: tuple[Found, ...], *, star: bool) -> str:
+    return " ".join(_shown(hit.character) + ("*" if hit.unseen and star else "") for hit in hits)
+
+
+def _shown(character: str) -> str:
+    """A character that stands by itself: a mark that combines gets a circle to stand on."""
+    return f"◌{character}" if unicodedata.combining(character) else character
+
+
+def _as_json(result: DemoResult, report: Path) -> dict[str, Any]:
+    return {
+        "report": str(report),
+        "collection": str(result.collection),
+        "n_train": result.n_train,
+        "n_test": result.n_test,
+        "n_bits": result.n_bits,
+        "figures": {
+            d.title: {
+                "mean_average_precision": d.mean_average_precision,
+                "interval": d.interval,
+                "recall_at_1": d.recall_at(1),
+                "recall_at_10": d.recall_at(10),
+                "equal_error_rate": d.equal_error_rate,
+            }
+            for d in result.directions
+        },
+        "words": {
+            answer.asked: [{"name": hit.name, "distance": hit.distance} for hit in answer.hits]
+            for answer in result.words
+        },
+        "seconds": {step.title: step.seconds for step in result.steps},
+        "search_seconds": result.search_seconds,
+        "bytes": result.bytes,
+    }

@@ -1,0 +1,98 @@
+"""Questions to the collection of symbols, and their answers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..datasets import Symbols
+from ..storage.collection import Collection
+from ..storage.store import Hit
+from ..types import IntArray
+from .drawing import picture_address
+from .result import Answer, Found
+
+__all__ = ["PICTURES", "WORDS", "ask_pictures", "ask_words"]
+
+#: The last has no word that occurs in two training names: nothing was learned about it.
+WORDS = (
+    "leftwards arrow",
+    "black chess queen",
+    "white star",
+    "circled digit five",
+    "die face",
+    "greek letter omega",
+    "box drawings heavy",
+    "smiling cat face",
+    "snowman",
+)
+#: Names of symbols whose drawings are asked with, those of them that nothing was learned from.
+PICTURES = (
+    "BLACK CHESS QUEEN",
+    "CLOCKWISE OPEN CIRCLE ARROW",
+    "CIRCLED DIGIT FIVE",
+    "LEFT HALF BLACK CIRCLE",
+    "VOLUME INTEGRAL",
+    "LEFTWARDS BLACK ARROW",
+    "GRINNING FACE",
+    "BOX DRAWINGS HEAVY UP AND RIGHT",
+)
+_HITS, _UNSEEN_HITS, _NAMES = 10, 8, 5
+
+
+def ask_words(collection: Collection, symbols: Symbols) -> tuple[Answer, ...]:
+    """Drawings for each of :data:`WORDS`, among all symbols and among the unseen ones."""
+    known = np.diff(symbols.text_featurizer.transform(WORDS).indptr) > 0
+    found = collection.search_raw(WORDS, modality="text", into="image", k=_HITS)
+    among_unseen = collection.search_raw(
+        WORDS, modality="text", into="image", k=_UNSEEN_HITS, where={"unseen": True}
+    )
+    answers = []
+    for words, is_known, hits, unseen_hits in zip(WORDS, known, found, among_unseen, strict=True):
+        if not is_known:
+            answers.append(Answer(words, known=False))
+            continue
+        right = words.upper()
+        answers.append(Answer(words, hits=_found(hits, right), unseen_hits=_found(unseen_hits, right)))
+    return tuple(answers)
+
+
+def ask_pictures(collection: Collection, symbols: Symbols, test: IntArray) -> tuple[Answer, ...]:
+    """Names for drawings of unseen symbols."""
+    names = [symbols.names[row] for row in test]
+    # Another font may lack some of them: any other unseen symbol takes their place.
+    chosen = [name for name in PICTURES if name in names]
+    chosen += [name for name in names if name not in chosen][: len(PICTURES) - len(chosen)]
+    rows = [symbols.names.index(name) for name in chosen]
+    pictures = [symbols.pictures[row] for row in rows]
+    found = collection.search_raw(pictures, modality="image", into="text", k=_NAMES)
+    codes = collection.hasher.encode_raw(pictures, modality="image")
+    ids, distances = collection.search_arrays(codes, into="text", k=len(collection))
+    answers = []
+    for number, row in enumerate(rows):
+        own = f"U+{ord(symbols.characters[row]):04X}"
+        distance = distances[number][np.flatnonzero(np.asarray(ids[number]) == own)[0]]
+        answers.append(
+            Answer(
+                symbols.characters[row],
+                name=symbols.names[row],
+                picture=picture_address(symbols.pictures[row]),
+                hits=_found(found[number], right=symbols.names[row]),
+                place=1 + int((distances[number] < distance).sum()),
+            )
+        )
+    return tuple(answers)
+
+
+def _found(hits: list[Hit], right: str) -> tuple[Found, ...]:
+    return tuple(
+        Found(
+            character=hit.payload["character"],
+            name=hit.payload["name"],
+            block=hit.payload["block"],
+            picture=hit.payload["thumbnail"],
+            distance=hit.distance,
+            unseen=hit.payload["unseen"],
+            right=hit.payload["name"] == right,
+        )
+        for hit in hits
+    )

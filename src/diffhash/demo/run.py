@@ -1,0 +1,196 @@
+"""Learn, evaluate, build, ask: the demonstration from beginning to end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..codes import code_bytes
+from ..datasets import Symbols, load_symbols
+from ..evaluation import evaluate
+from ..hashers import RefinedHash
+from ..hashers.base import BaseHasher
+from ..index import HammingIndex
+from ..pairs import Pairs
+from ..reproduction.results import describe_environment
+from ..storage.collection import Collection
+from ..types import IntArray
+from .drawing import picture_address
+from .questions import ask_pictures, ask_words
+from .result import DemoResult, Direction, Step
+
+__all__ = ["COLLECTION", "COSTS", "N_BITS", "run_demo"]
+
+N_BITS = 128
+#: Name of the collection's file.
+COLLECTION = "symbols.dh"
+#: What is done, and about how long it takes in comparison.
+COSTS = {"draw": 3.0, "learn": 14.0, "evaluate": 0.5, "build": 1.0, "ask": 0.5}
+_TITLES = {
+    "draw": "draw the symbols and featurize drawings and names",
+    "learn": "learn the codes from pairs",
+    "evaluate": "evaluate on unseen symbols, both ways",
+    "build": "encode everything and build the collection",
+    "ask": "ask",
+}
+_RECALL = 100
+_TIMED = 50
+
+
+def run_demo(
+    folder: str | os.PathLike[str],
+    *,
+    n_bits: int = N_BITS,
+    n_test: int = 600,
+    on_step: Callable[[str, float, str], None] = lambda *_: None,
+    **settings: Any,
+) -> DemoResult:
+    """Run the demonstration and leave ``symbols.dh`` in a folder.
+
+    Parameters
+    ----------
+    folder : path
+        Is made if it is not there.
+    n_bits : int
+    n_test : int
+        Symbols that are kept out.
+    on_step : function
+        Called with the key of a step, how much of it is done (0 to 1) and what is being done.
+    **settings
+        Parameters of :class:`RefinedHash`, its defaults otherwise.
+
+    Returns
+    -------
+    DemoResult
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / COLLECTION
+    if path.exists():
+        # Whether it is ours to replace: better said now than after all the work.
+        Collection.open(path).close()
+    steps: list[Step] = []
+
+    @contextmanager
+    def step(key: str) -> Iterator[None]:
+        on_step(key, 0.0, _TITLES[key])
+        start = time.perf_counter()
+        yield
+        steps.append(Step(_TITLES[key], time.perf_counter() - start))
+        on_step(key, 1.0, _TITLES[key])
+
+    def report(iteration: int, _loss: float) -> None:
+        on_step("learn", 0.0, f"{_TITLES['learn']}, step {iteration}")
+
+    with step("draw"):
+        symbols = load_symbols()
+        train, test = symbols.split(n_test=n_test, random_state=0)
+        # The words and their weights come from the training names alone.
+        symbols = symbols.fit_text(train)
+        views = {m: X[train] for m, X in symbols.views.items()}
+    with step("learn"):
+        hasher = RefinedHash(n_bits=n_bits, random_state=0, progress=report, **settings)
+        hasher.fit(views, Pairs.aligned(len(train)))
+        hasher.set_featurizers({"image": symbols.image_featurizer, "text": symbols.text_featurizer})
+    with step("evaluate"):
+        directions = _evaluate(hasher, symbols, test)
+    with step("build"):
+        _build(path, hasher, symbols, test)
+    with Collection.open(path) as collection:
+        with step("ask"):
+            words = ask_words(collection, symbols)
+            pictures = ask_pictures(collection, symbols, test)
+        search_seconds, code_seconds = _times(collection, symbols, test)
+    return DemoResult(
+        collection=path,
+        n_train=len(train),
+        n_test=len(test),
+        n_bits=n_bits,
+        method=_method(n_bits, settings),
+        directions=directions,
+        words=words,
+        pictures=pictures,
+        steps=tuple(steps),
+        search_seconds=search_seconds,
+        code_seconds=code_seconds,
+        bytes={
+            "features of a drawing": symbols.views["image"].shape[1] * 4,
+            "code": code_bytes(n_bits),
+            "collection": path.stat().st_size,
+        },
+        environment=describe_environment(),
+        date=datetime.now(UTC).strftime("%Y-%m-%d"),
+    )
+
+
+def _method(n_bits: int, settings: dict[str, Any]) -> str:
+    rest = ", ".join(f"{name} {value}" for name, value in settings.items()) or "all else by default"
+    return f"RefinedHash, {n_bits} bits, {rest}"
+
+
+def _evaluate(hasher: BaseHasher, symbols: Symbols, test: IntArray) -> tuple[Direction, ...]:
+    """A name's only right answer is its own drawing, and the other way about."""
+    codes = {m: hasher.encode(X[test], modality=m) for m, X in symbols.views.items()}
+    own = np.arange(len(test))
+    directions = []
+    for title, asked, searched in (
+        ("name → drawing", "text", "image"),
+        ("drawing → name", "image", "text"),
+    ):
+        result = evaluate(codes[asked], codes[searched], own, own)
+        false_rates, true_rates = result.roc
+        directions.append(
+            Direction(
+                title=title,
+                mean_average_precision=result.mean_average_precision,
+                interval=result.confidence_interval(),
+                equal_error_rate=result.equal_error_rate,
+                roc=(tuple(map(float, false_rates)), tuple(map(float, true_rates))),
+                recall=tuple(result.recall_at(k) for k in range(1, _RECALL + 1)),
+            )
+        )
+    return tuple(directions)
+
+
+def _build(path: Path, hasher: BaseHasher, symbols: Symbols, test: IntArray) -> None:
+    unseen = np.isin(np.arange(len(symbols)), test)
+    ids = [f"U+{ord(character):04X}" for character in symbols.characters]
+    payloads = [
+        {
+            "character": symbols.characters[row],
+            "name": symbols.names[row],
+            "block": str(symbols.groups[row]),
+            "unseen": bool(unseen[row]),
+            "thumbnail": picture_address(symbols.pictures[row]),
+        }
+        for row in range(len(symbols))
+    ]
+    with Collection.create(path, hasher, overwrite=True) as collection:
+        collection.add(symbols.views["image"], modality="image", ids=ids, payloads=payloads)
+        collection.add(symbols.views["text"], modality="text", ids=ids)
+        collection.index_payload("unseen")
+
+
+def _times(collection: Collection, symbols: Symbols, test: IntArray) -> tuple[float, float]:
+    """Median seconds of a question in words, and of the search among the codes alone."""
+    names = [symbols.names[row] for row in test[:_TIMED]]
+    codes = collection.hasher.encode_raw(names, modality="text")
+    index = HammingIndex(collection.hasher.encode(symbols.views["image"], modality="image"))
+
+    def median(ask: Callable[[int], object]) -> float:
+        taken = []
+        for number in range(len(names)):
+            start = time.perf_counter()
+            ask(number)
+            taken.append(time.perf_counter() - start)
+        return float(np.median(taken))
+
+    whole = median(lambda i: collection.search_raw([names[i]], modality="text", into="image", k=10))
+    return whole, median(lambda i: index.search(codes[i : i + 1], 10))

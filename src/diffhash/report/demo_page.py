@@ -1,0 +1,217 @@
+"""The demonstration as one HTML page that needs nothing beside itself: no network, no script."""
+
+from __future__ import annotations
+
+from html import escape
+from importlib.resources import files
+
+from ..demo import Answer, DemoResult, Found
+from .demo_figures import recall_svg, roc_svg
+
+__all__ = ["demo_page", "next_steps"]
+
+_SECTIONS = {
+    "words": "Asked in words",
+    "pictures": "Asked with a drawing",
+    "figures": "How often it is right",
+    "cost": "What it took",
+    "next": "What to do next",
+}
+
+
+def demo_page(result: DemoResult) -> str:
+    """The whole page; everything that comes from outside is escaped."""
+    body = [
+        _head(result),
+        _section("words", _words_key(result), *map(_word_answer, result.words)),
+        _section(
+            "pictures",
+            f"<p>Each drawing is of a symbol from which nothing was learned. Its five nearest names among all "
+            f"{result.n_symbols:,}, with the symbols that have these names.</p>",
+            f'<div class="two-up">{"".join(map(_picture_answer, result.pictures))}</div>',
+        ),
+        _section("figures", _figures(result)),
+        _section("cost", _cost(result)),
+        _section("next", _next(result)),
+    ]
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            # Whatever a name holds: nothing is run, and nothing is fetched.
+            '<meta http-equiv="Content-Security-Policy" '
+            "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">",
+            "<title>Symbols by their names: diffhash</title>",
+            f"<style>\n{_css()}</style>",
+            "</head>",
+            "<body>",
+            *body,
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
+
+
+def next_steps(result: DemoResult) -> dict[str, str]:
+    """Commands to go on with, by what they do."""
+    path = result.collection
+    return {
+        "Ask something else": f'diffhash search {path} "black star" --open',
+        "Ask with a drawing of your own (white on black)": f"diffhash search {path} --image drawing.png --into text",
+        "Look into the file": f"diffhash info {path}",
+        "Build one from your own pictures and captions": "diffhash build --help",
+    }
+
+
+def _css() -> str:
+    folder = files(__package__)
+    return "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "demo.css"))
+
+
+def _head(result: DemoResult) -> str:
+    first, second = result.directions[:2]
+    size = result.bytes
+    numbers = [
+        (f"{size['code']} bytes",
+         f"for each drawing and name; the drawing's features take {size['features of a drawing']:,}"),
+        (f"{first.recall_at(10):.0%} and {second.recall_at(10):.0%}",
+         f"of unseen symbols are among the first 10 of {result.n_test} ({first.title}, {second.title})"),
+        (_milliseconds(result.search_seconds), f"from a question in words to ten of {result.n_symbols:,} symbols"),
+        (f"{sum(step.seconds for step in result.steps):.0f} s", "to draw, learn, evaluate, build and ask"),
+    ]  # fmt: skip
+    items = "".join(
+        f"<li><strong>{escape(big)}</strong><span>{escape(small)}</span></li>" for big, small in numbers
+    )
+    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title in _SECTIONS.items())
+    return (
+        "<header><h1>Symbols by their names, names by their symbols</h1>"
+        f'<p class="lead">diffhash {escape(result.environment.get("diffhash", "?"))} learned from {result.n_train:,} '
+        f"characters of a font and their Unicode names. It gives a drawing and a name codes of {result.n_bits} bits "
+        f"that differ in few bits if they belong together. {result.n_test} symbols were kept out: the figures are "
+        f'about them.</p><ul class="numbers">{items}</ul><nav><ul>{links}</ul></nav></header>'
+    )
+
+
+def _section(key: str, *parts: str) -> str:
+    return f'<section id="{key}"><h2>{escape(_SECTIONS[key])}</h2>\n' + "\n".join(parts) + "\n</section>"
+
+
+def _words_key(result: DemoResult) -> str:
+    return (
+        f"<p>The drawings nearest to some words, nearest first; below each, the bits in which the codes differ (of "
+        f"{result.n_bits}).</p>"
+        '<p class="key"><span><i class="unseen"></i>nothing was learned from this symbol</span> '
+        '<span><i class="right"></i>it has the very name that was asked for</span></p>'
+    )
+
+
+def _word_answer(answer: Answer) -> str:
+    title = f"<h3>“{escape(answer.asked)}”</h3>"
+    if not answer.known:
+        return (
+            f'<article class="answer">{title}<p>None of these words occurs in two or more of the training names, so '
+            "there is nothing to go by, and nothing is shown.</p></article>"
+        )
+    return (
+        f'<article class="answer">{title}<div class="lists">'
+        f'<div><p class="label">Nearest of all symbols</p>{_symbols(answer.hits)}</div>'
+        f'<div class="all-unseen"><p class="label">Nearest of the unseen ones</p>'
+        f"{_symbols(answer.unseen_hits)}</div></div></article>"
+    )
+
+
+def _symbols(hits: tuple[Found, ...]) -> str:
+    items = "".join(
+        f'<li class="{_classes(hit)}"><img src="{escape(hit.picture)}" alt="{escape(hit.name)}" '
+        f'title="{escape(hit.name)}"><small>{hit.distance}</small></li>'
+        for hit in hits
+    )
+    return f'<ol class="symbols">{items}</ol>'
+
+
+def _classes(hit: Found) -> str:
+    return " ".join(name for name, is_so in (("unseen", hit.unseen), ("right", hit.right)) if is_so)
+
+
+def _picture_answer(answer: Answer) -> str:
+    items = "".join(
+        f'<li class="{"right" if hit.right else ""}"><img src="{escape(hit.picture)}" alt="">'
+        f'<span class="name">{escape(_title(hit.name))}</span><small>{hit.distance} bits</small></li>'
+        for hit in answer.hits
+    )
+    found = any(hit.right for hit in answer.hits)
+    place = "" if found or answer.place is None else f" Its own name comes at place {answer.place:,}."
+    return (
+        f'<article class="answer"><h3><img src="{escape(answer.picture)}" alt="the drawing asked with">'
+        f"<span>{escape(_title(answer.name))}</span></h3>"
+        f'<p class="label">Nearest names{"." if place else ""}{escape(place)}</p>'
+        f'<ol class="names">{items}</ol></article>'
+    )
+
+
+def _title(name: str) -> str:
+    """A Unicode name without shouting."""
+    return name.lower()
+
+
+def _figures(result: DemoResult) -> str:
+    header = ("", "mAP", "95 % interval", "recall@1", "recall@10", "recall@100", "EER")
+    rows = [
+        (
+            d.title,
+            f"{d.mean_average_precision:.3f}",
+            f"{d.interval[0]:.3f} to {d.interval[1]:.3f}",
+            f"{d.recall_at(1):.3f}",
+            f"{d.recall_at(10):.3f}",
+            f"{d.recall_at(100):.3f}",
+            f"{d.equal_error_rate:.3f}",
+        )
+        for d in result.directions
+    ]
+    n = result.n_test
+    rows.append(
+        ("chance", f"{result.chance:.3f}", "", f"{1 / n:.3f}", f"{10 / n:.3f}", f"{100 / n:.3f}", "0.500")
+    )
+    head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
+    cells = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
+    return (
+        f"<p>Among the {n} unseen symbols each question has one right answer. Items at the same distance are "
+        "counted by the expectation over their orders. Many characters look alike or are the very same drawing "
+        "(Latin A, Greek Alpha, Cyrillic A), and many names differ in one rare word: no method can be right always.</p>"
+        f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table></div>'
+        f'<div class="panels two">{recall_svg(result)}{roc_svg(result)}</div>'
+    )
+
+
+def _cost(result: DemoResult) -> str:
+    size = result.bytes
+    facts = {
+        **{step.title.capitalize(): f"{step.seconds:.1f} s" for step in result.steps},
+        "One question in words, to ten answers": _milliseconds(result.search_seconds),
+        f"Of this the search among {result.n_symbols:,} codes": _milliseconds(result.code_seconds),
+        "A code": f"{size['code']} bytes",
+        "Features of a drawing": f"{size['features of a drawing']:,} bytes",
+        "The collection": f"{size['collection'] / 1e6:.1f} MB: the model, the codes of drawings and names, and each "
+        "symbol's name and picture",
+        "Method": f"{result.method}; aligned rows, every other pair a negative",
+        "Machine": "; ".join(f"{key} {value}" for key, value in result.environment.items()),
+        "Date": result.date,
+    }
+    rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
+    return f"<dl>{rows}</dl>"
+
+
+def _next(result: DemoResult) -> str:
+    lines = "\n".join(
+        f"{escape(line)}   # {escape(what.lower())}" for what, line in next_steps(result).items()
+    )
+    return f'<pre tabindex="0">{lines}</pre>'
+
+
+def _milliseconds(seconds: float) -> str:
+    milliseconds = 1000 * seconds
+    return f"{milliseconds:.1f} ms" if milliseconds >= 0.1 else f"{1000 * milliseconds:.0f} µs"

@@ -1,0 +1,393 @@
+"""Collections: from features to hits, through every way in and out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import diffhash as dh
+from diffhash.errors import (
+    CollectionError,
+    CollectionExistsError,
+    CollectionNotFoundError,
+    InputError,
+    MissingExtraError,
+    NotFittedError,
+    ParameterError,
+    ReadOnlyCollectionError,
+)
+from diffhash.featurizers import TfidfFeatures
+from diffhash.storage.encoded import Encoded
+from diffhash.storage.store import Store
+
+
+def test_features_of_one_modality_find_objects_of_the_other(filled, hasher, views):
+    hits = filled.search(views["y"], modality="y", into="x", k=5)
+
+    index = dh.HammingIndex(hasher.encode(views["x"], modality="x"), n_bits=16)
+    expected = index.search(hasher.encode(views["y"], modality="y"), 5)
+    assert [[hit.id for hit in row] for row in hits] == expected.ids.tolist()
+    assert [[hit.distance for hit in row] for row in hits] == expected.distances.tolist()
+    assert all(hit.payload["n"] == hit.id and hit.modality == "x" for row in hits for hit in row)
+    assert filled.search(views["y"][3], modality="y", into="x", k=5) == hits[3:4]
+
+
+def test_arrays_are_the_hits_without_their_payloads(filled, hasher, views):
+    queries = hasher.encode(views["y"], modality="y")
+
+    ids, distances = filled.search_arrays(queries, into="x", k=7, where={"even": True})
+
+    hits = filled.search_codes(queries, into="x", k=7, where={"even": True})
+    assert (ids.dtype, distances.dtype, ids.shape) == (np.int64, np.uint16, (60, 7))
+    assert ids.tolist() == [[hit.id for hit in row] for row in hits]
+    assert distances.tolist() == [[hit.distance for hit in row] for row in hits]
+    assert not (ids % 2).any()
+
+
+def test_arrays_of_string_ids(collection, views):
+    collection.add(views["x"][:3], modality="x", ids=["a\0", "b", "c"])
+
+    ids, _ = collection.search_arrays(collection.hasher.encode(views["x"][:3], modality="x"), into="x", k=1)
+
+    assert ids.dtype == object
+    assert ids[0, 0] == "a\0"
+
+
+def test_raw_objects_go_through_the_models_featurizer(path):
+    words = ["leftwards arrow", "rightwards arrow", "black star", "white star", "snow man", "two hearts"] * 4
+    text = TfidfFeatures().fit(words)
+    X = text.transform(words)
+    hasher = dh.DiffHash(n_bits=4).fit({"text": X, "copy": X.toarray()}, dh.Pairs.aligned(24))
+    hasher.set_featurizers({"text": text})
+    with dh.Collection.create(path, hasher) as collection:
+        collection.add_raw(words[:6], modality="text", payloads=[{"name": word} for word in words[:6]])
+    with dh.Collection.open(path) as collection:
+        assert collection.search_raw(["black star"], modality="text", k=1)[0][0].distance == 0
+
+
+def test_a_stored_object_finds_others_but_not_itself(filled):
+    everything = filled.search_item(7, modality="x", into="x", k=100)
+    assert len(everything) == 59
+    assert 7 not in {hit.id for hit in everything}
+    across = filled.search_item(7, into="y", k=3)
+    assert across == filled.search_item(7, modality="x", into="y", k=3)
+    assert len(across) == 3
+    assert all(hit.id != 7 and hit.modality == "y" for hit in across)
+    assert len(filled.search_item(7, into="x", k=3, where={"even": True})) == 3
+    with pytest.raises(InputError, match="Say which one is the query"):
+        filled.search_item(7, k=3)
+
+
+def test_ties_go_to_what_was_added_first(collection):
+    same = np.zeros((5, 2), np.uint8)
+    collection.add_codes(same, modality="x", ids=[50, 10, 40, 20, 30])
+    assert collection.search_arrays(same[:1], into="x", k=5)[0].tolist() == [[50, 10, 40, 20, 30]]
+    collection.upsert_codes(same[:1], modality="x", ids=[10])
+    expected = [[50, 40, 20, 30, 10]]
+    assert collection.search_arrays(same[:1], into="x", k=5)[0].tolist() == expected
+    collection.compact()
+    assert collection.search_arrays(same[:1], into="x", k=5)[0].tolist() == expected
+
+
+def test_it_comes_back_as_it_was(path, filled, views):
+    before = filled.search(views["y"], modality="y", k=4, where={"n": {"lt": 30}})
+    filled.delete([5, 6])
+    filled.close()
+
+    with dh.Collection.open(path) as collection:
+        assert len(collection) == 58
+        assert 5 not in collection
+        assert 7 in collection
+        assert "7" not in collection
+        after = collection.search(views["y"], modality="y", k=6, where={"n": {"lt": 30}})
+        for old, new in zip(before, after, strict=True):
+            kept = [hit for hit in old if hit.id not in (5, 6)]
+            assert [hit for hit in new if hit in kept] == kept
+        assert repr(collection) == f"Collection({str(path)!r}, 16 bits, x, y)"
+        assert type(collection.hasher) is dh.DiffHash
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+def test_it_is_a_store_and_nothing_is_left_abstract():
+    assert issubclass(dh.Collection, Encoded)
+    assert not dh.Collection.__abstractmethods__
+    assert issubclass(dh.Collection, object)
+    for name in Store.__protocol_attrs__ if hasattr(Store, "__protocol_attrs__") else ():
+        assert hasattr(dh.Collection, name)
+
+
+def test_a_reader_cannot_write(path, filled, hasher, views):
+    filled.close()
+    with dh.Collection.open(path) as collection:
+        for act in (
+            lambda: collection.add(views["x"], modality="x"),
+            lambda: collection.upsert(views["x"][:1], modality="x", ids=[1]),
+            lambda: collection.delete([1]),
+            lambda: collection.compact(),
+            lambda: collection.index_payload("n"),
+            lambda: collection.refit(hasher, {}),
+        ):
+            with pytest.raises(ReadOnlyCollectionError, match="opened for reading"):
+                act()
+        assert len(collection) == 60
+
+
+def test_a_closed_collection_says_so(filled):
+    filled.close()
+    filled.close()
+    assert repr(filled).endswith("closed)")
+    for act in (lambda: len(filled), lambda: filled.get(1), lambda: filled.delete([1]), filled.__enter__):
+        with pytest.raises(CollectionError, match="was closed"):
+            act()
+
+
+def test_creating_over_a_file(path, filled, hasher, tmp_path):
+    with pytest.raises(CollectionError, match="being written to"):
+        dh.Collection.create(path, hasher, overwrite=True)
+    filled.close()
+    with pytest.raises(CollectionExistsError, match="is there already"):
+        dh.Collection.create(path, hasher)
+    with dh.Collection.create(path, hasher, overwrite=True) as collection:
+        assert len(collection) == 0
+
+    other = tmp_path / "notes.txt"
+    other.write_text("precious")
+    for overwrite in (False, True):
+        with pytest.raises(CollectionExistsError):
+            dh.Collection.create(other, hasher, overwrite=overwrite)
+    assert other.read_text() == "precious"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["notes.txt", "objects.dh"]
+
+
+def test_what_create_and_open_refuse(tmp_path, hasher):
+    cases = [
+        (
+            lambda: dh.Collection.create(tmp_path / "no" / "c.dh", hasher),
+            CollectionNotFoundError,
+            "no folder",
+        ),
+        (lambda: dh.Collection.create(tmp_path / "c.dh", "hasher"), InputError, "must be a hasher"),
+        (
+            lambda: dh.Collection.create(tmp_path / "c.dh", dh.DiffHash(n_bits=4)),
+            NotFittedError,
+            "not fitted",
+        ),
+        (lambda: dh.Collection.create(tmp_path / "a\0b", hasher), InputError, "NUL"),
+        (lambda: dh.Collection.create(3, hasher), InputError, "must be a path"),
+        (lambda: dh.Collection.create(tmp_path, hasher, overwrite=True), CollectionExistsError, "no file"),
+        (lambda: dh.Collection.open(tmp_path / "c.dh"), CollectionNotFoundError, "does not exist"),
+        (lambda: dh.Collection.open(tmp_path / "c.dh", writable=True), FileNotFoundError, "does not exist"),
+        (lambda: dh.Collection.open(tmp_path), CollectionNotFoundError, "is no file"),
+    ]
+    for act, error, message in cases:
+        with pytest.raises(error, match=message):
+            act()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["a?b#c%20.dh", "'; DROP TABLE meta.dh", "file:x.dh", "é <b>.dh", "-wal", "a b.dh"]
+)
+def test_file_names_are_only_names(tmp_path, hasher, name):
+    with dh.Collection.create(tmp_path / name, hasher) as collection:
+        collection.add_codes(np.zeros((2, 2), np.uint8), modality="x")
+    with dh.Collection.open(tmp_path / name) as collection:
+        assert len(collection) == 2
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+
+
+def test_compacting_gives_the_room_back_and_changes_no_answer(path, filled, hasher, views):
+    filled.add_codes(
+        np.random.default_rng(0).integers(0, 256, (20_000, 2), dtype=np.uint8),
+        modality="x",
+        payloads=[{"filler": "x" * 50}] * 20_000,
+    )
+    filled.delete(range(60, 20_060))
+    queries = hasher.encode(views["y"], modality="y")
+    before = filled.search_codes(queries, k=9)
+    size, removed = filled.stats().file_bytes, filled.stats().n_removed
+
+    filled.compact()
+
+    stats = filled.stats()
+    assert removed == 20_000
+    assert (stats.n_removed, stats.n_segments) == (0, 2)
+    assert stats.file_bytes < size / 5
+    assert filled.search_codes(queries, k=9) == before
+    assert filled.verify().ok
+    assert filled.add_codes(queries[:1], modality="x") == [20_060]
+
+
+def test_stats(filled):
+    filled.delete([3], modality="y")
+    stats = filled.stats()
+    assert (stats.n_objects, stats.n_codes, stats.id_kind) == (60, {"x": 60, "y": 59}, "int")
+    assert (stats.n_bits, stats.code_bytes, stats.n_removed, stats.model) == (16, 238, 1, "DiffHash")
+    assert stats.payload_bytes == sum(
+        len(json.dumps({"n": i, "even": i % 2 == 0, "name": f"object {i}"}, separators=(",", ":")))
+        for i in range(60)
+    )
+
+
+def test_refit_encodes_everything_with_the_new_model(path, filled, views):
+    filled.delete([9], modality="x")
+    new = dh.DiffHash(n_bits=10).fit(views, dh.Pairs.aligned(60))
+    order = np.random.default_rng(0).permutation(60)
+    kept = order[order != 9]
+
+    with dh.Collection.open(path) as reader:
+        assert reader.n_bits == 16
+        filled.refit(new, {"x": (kept, views["x"][kept]), "y": (order, views["y"][order])})
+        for collection in (filled, reader):
+            assert len(collection) == 60
+            assert collection.n_bits == collection.hasher.n_bits == 10
+            (item,) = collection.get([4])
+            np.testing.assert_array_equal(item.codes["y"], new.encode(views["y"][4:5], modality="y")[0])
+            np.testing.assert_array_equal(item.codes["x"], new.encode(views["x"][4:5], modality="x")[0])
+            assert item.payload["n"] == 4
+            assert collection.get([9])[0].modalities == ("y",)
+    assert filled.verify().problems == ()
+
+
+def test_refit_refuses_when_features_are_missing(filled, hasher, views):
+    X, Y = (range(60), views["x"]), (range(60), views["y"])
+    other = dh.DiffHash(n_bits=4).fit({"x": views["x"], "z": views["y"]}, dh.Pairs.aligned(60))
+    new = dh.DiffHash(n_bits=10).fit(views, dh.Pairs.aligned(60))
+    cases = [
+        (lambda: filled.refit(new, {"x": X}), InputError, "features of modality 'y' are missing"),
+        (lambda: filled.refit(new, {"x": (range(59), views["x"][:59]), "y": Y}), InputError, "of 59 for one"),
+        (lambda: filled.refit(new, {"x": (range(1, 61), views["x"]), "y": Y}), InputError, "of 0 for one"),
+        (lambda: filled.refit(new, {"x": (range(59), views["x"]), "y": Y}), InputError, "missing"),
+        (lambda: filled.refit(new, {"x": ([*range(60), 99], np.vstack([views["x"], views["x"][:1]])), "y": Y}),
+         InputError, "features of 61 were given"),
+        (lambda: filled.refit(new, {"x": (range(60), views["x"][:59]), "y": Y}), InputError, "59 rows"),
+        (lambda: filled.refit(new, {"x": 3, "y": Y}), InputError, "must be"),
+        (lambda: filled.refit(new, 3), InputError, "dict of"),
+        (lambda: filled.refit(other, {"x": X, "z": Y}), ParameterError, "the new model 'x', 'z'"),
+        (lambda: filled.refit(dh.DiffHash(n_bits=4), {}), NotFittedError, "not fitted"),
+    ]  # fmt: skip
+    for act, error, message in cases:
+        with pytest.raises(error, match=message):
+            act()
+    assert filled.n_bits == 16
+    np.testing.assert_array_equal(
+        filled.get(3)[0].codes["x"], hasher.encode(views["x"][3:4], modality="x")[0]
+    )
+
+
+def test_export_to_parquet(filled, tmp_path, hasher, views):
+    pq = pytest.importorskip("pyarrow.parquet")
+    filled.delete([2], modality="y")
+    (written,) = filled.export(tmp_path / "all.parquet")
+    rows = pq.read_table(written).to_pylist()
+    assert len(rows) == 119
+    codes = hasher.encode(views["y"], modality="y")
+    for row in rows:
+        assert json.loads(row["payload"])["n"] == row["id"]
+        if row["modality"] == "y":
+            assert row["code"] == codes[row["id"]].tobytes()
+    filled.export(tmp_path / "all.parquet", format="parquet", modality="y")
+    assert pq.read_table(written).num_rows == 59
+
+
+def test_export_to_npy_and_faiss(filled, tmp_path, hasher, views):
+    faiss = pytest.importorskip("faiss", exc_type=ImportError)
+    codes = hasher.encode(views["x"], modality="x")
+    files = filled.export(tmp_path / "x.npy", format="npy", modality="x")
+    assert [file.name for file in files] == ["x.npy", "x.ids.npy"]
+    np.testing.assert_array_equal(np.load(files[0]), codes)
+    np.testing.assert_array_equal(np.load(files[1]), np.arange(60))
+    (written,) = filled.export(tmp_path / "x.faiss", format="faiss", modality="x")
+    distances, _ = faiss.read_index_binary(str(written)).search(codes[:4], 5)
+    np.testing.assert_array_equal(distances, filled.search_arrays(codes[:4], into="x", k=5)[1])
+    with pytest.raises(InputError, match="Say which: modality="):
+        filled.export(tmp_path / "y.npy", format="npy")
+    with pytest.raises(ParameterError, match="format must be one of"):
+        filled.export(tmp_path / "y.csv", format="csv")
+
+
+def test_export_of_string_ids(collection, tmp_path, views):
+    faiss = pytest.importorskip("faiss", exc_type=ImportError)
+    collection.add(views["x"][:3], modality="x", ids=["a", "é'", ""])
+    _, ids = collection.export(tmp_path / "x.npy", format="npy")
+    assert np.load(ids).tolist() == ["a", "é'", ""]
+    index, ids = collection.export(tmp_path / "x.faiss", format="faiss")
+    assert np.load(ids).tolist() == ["a", "é'", ""]
+    assert faiss.read_index_binary(str(index)).ntotal == 3
+    collection.add(views["x"][:1], modality="x", ids=["z\0"])
+    with pytest.raises(InputError, match="end in a NUL"):
+        collection.export(tmp_path / "z.npy", format="npy")
+    assert not (tmp_path / "z.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("format_", "module", "line"),
+    [
+        ("parquet", "pyarrow", r"pip install 'diffhash\[parquet\]'"),
+        ("faiss", "faiss", "pip install faiss-cpu"),
+    ],
+)
+def test_a_missing_extra_prints_the_line_that_installs_it(
+    filled, tmp_path, monkeypatch, format_, module, line
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=line):
+        filled.export(tmp_path / "out", format=format_, modality="x")
+    assert [file.name for file in tmp_path.glob("*out*")] == []
+
+
+def test_threads_search_while_one_adds(filled, hasher, views):
+    queries = hasher.encode(views["y"], modality="y")
+    stop, failures = threading.Event(), []
+
+    def search():
+        while not stop.is_set():
+            try:
+                ids, _ = filled.search_arrays(queries, into="x", k=3)
+                assert ids.shape == (60, 3)
+                hits = filled.search_codes(queries[:2], into="x", k=3, where={"even": True})
+                assert all(hit.payload["even"] for row in hits for hit in row)
+            except Exception as error:
+                failures.append(error)
+                return
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for batch in range(40):
+        ids = filled.add_codes(queries, modality="x", payloads=[{"even": bool(i % 2)} for i in range(60)])
+        if batch % 3 == 0:
+            filled.delete(ids[::2])
+        if batch % 10 == 0:
+            filled.compact()
+    stop.set()
+    for thread in threads:
+        thread.join()
+
+    assert failures == []
+    assert filled.verify().ok
+
+
+def test_a_collection_that_is_forgotten_lets_go_of_its_lock(path, hasher):
+    dh.Collection.create(path, hasher).add_codes(np.zeros((1, 2), np.uint8), modality="x")
+    with dh.Collection.open(path, writable=True, timeout=5) as collection:
+        assert len(collection) == 1
+
+
+def test_a_program_that_ends_without_closing_leaves_one_file(path, hasher):
+    dh.Collection.create(path, hasher).close()
+    script = (
+        "import sys, numpy as np, diffhash as dh\n"
+        "c = dh.Collection.open(sys.argv[1], writable=True)\n"
+        "c.add_codes(np.zeros((3, 2), np.uint8), modality='x')\n"
+    )
+    subprocess.run([sys.executable, "-c", script, path], check=True, timeout=60)
+    assert [file.name for file in Path(path).parent.iterdir()] == [path.name]
+    with dh.Collection.open(path) as collection:
+        assert len(collection) == 3
