@@ -8,6 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -34,17 +35,25 @@ def check_core(folder: Path) -> None:
     assert text.transform(["star"]).shape == (1, 3)
 
 
+def message_of(function: Callable[[], object]) -> str:
+    """What a function that lacks an extra says."""
+    try:
+        function()
+    except dh.errors.MissingExtraError as error:
+        return str(error)
+    raise AssertionError("it worked without its extra")
+
+
 def check_command_line(*, bare: bool) -> None:
     result = subprocess.run([sys.executable, "-m", "diffhash.cli", "--help"], capture_output=True, text=True)
     if bare:
         assert result.returncode == 1
         assert "pip install 'diffhash[cli]'" in result.stderr, result.stderr
-        try:
-            dh.datasets.load_symbols()
-        except dh.errors.MissingExtraError as error:
-            assert "pip install 'diffhash[report]'" in str(error)
-        else:
-            raise AssertionError("load_symbols worked without matplotlib")
+        assert "pip install 'diffhash[report]'" in message_of(dh.datasets.load_symbols)
+        picture = np.zeros((1, 9, 9), dtype=np.uint8)
+        assert "pip install 'diffhash[pictures]'" in message_of(
+            lambda: dh.featurizers.PictureFeatures().transform(picture)
+        )
         return
     assert result.returncode == 0, result.stderr
     assert "demo" in result.stdout
