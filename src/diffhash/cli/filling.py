@@ -22,7 +22,7 @@ __all__ = ["check_free", "fill", "new_collection"]
 
 #: Rows that are written and synced to the disk at a time.
 _BATCH = 50_000
-_BESIDE = ("", "-wal", "-shm", "-journal", "-lock")
+_BESIDE = ("-wal", "-shm", "-journal", "-lock")
 
 
 def check_free(path: Path, overwrite: bool) -> None:
@@ -41,9 +41,15 @@ def new_collection(path: Path, hasher: BaseHasher) -> Iterator[Collection]:
         with Collection.create(part, hasher) as collection:
             yield collection
         part.replace(path)
+        # What a collection of the same name left behind does not belong to this one.
+        _remove(path, _BESIDE)
     finally:
-        for ending in _BESIDE:
-            Path(f"{os.fspath(part)}{ending}").unlink(missing_ok=True)
+        _remove(part, ("", *_BESIDE))
+
+
+def _remove(path: Path, endings: Iterable[str]) -> None:
+    for ending in endings:
+        Path(f"{os.fspath(path)}{ending}").unlink(missing_ok=True)
 
 
 def fill(
