@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := $(wildcard src/diffhash/native/*.cpp src/diffhash/native/*.hpp)
 
-.PHONY: help demo test check docs bench bench-search sanitize kernels-emulated clean
+.PHONY: help demo test check docs bench bench-search bench-collection sanitize kernels-emulated wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -52,11 +52,20 @@ bench: $(VENV)/.bench ## measure training against its floor and its peers
 bench-search: $(VENV)/.bench ## measure Hamming search and encoding against their peers
 	$(BIN)/python -m benchmarks.search
 
+bench-collection: $(VENV)/.package ## measure collections against the bare index
+	$(BIN)/python -m benchmarks.collection
+
 sanitize: ## run the native kernels under AddressSanitizer, UBSan and ThreadSanitizer
 	tests/native/run_selftest.sh address thread
 
 kernels-emulated: ## run the kernels of other CPUs (AVX-512, NEON) under emulation
 	tests/native/run_selftest.sh avx512 neon
+
+wheel: $(BIN)/python ## build the source archive and the wheel into dist/, and try the wheel out in a fresh environment
+	$(PIP) install build
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python tests/packaging/try_wheel.py dist
 
 clean: ## remove what these targets made
 	rm -rf $(VENV) build dist docs/_build demo

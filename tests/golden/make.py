@@ -72,11 +72,12 @@ def raw_model():
 
 
 def main():
-    if not (FOLDER / f"raw-v{FORMAT_VERSION}.dh").exists():
+    raw_path = FOLDER / f"raw-v{FORMAT_VERSION}.dh"
+    if not raw_path.exists():
         hasher = raw_model()
-        hasher.save(FOLDER / f"raw-v{FORMAT_VERSION}.dh")
+        hasher.save(raw_path)
         codes = {m: hasher.encode_raw(raw, modality=m) for m, raw in raw_inputs().items()}
-        np.savez(FOLDER / f"raw-v{FORMAT_VERSION}.npz", **codes)
+        np.savez(raw_path.with_suffix(".npz"), **codes)
     labels = inputs("")[1]
     for name, hasher in models().items():
         if (FOLDER / f"{name}-v{FORMAT_VERSION}.dh").exists():
