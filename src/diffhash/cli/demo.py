@@ -111,10 +111,12 @@ def _words(answers: tuple[Answer, ...]) -> Table:
 
 
 def _pictures(answers: tuple[Answer, ...]) -> Table:
-    table = _table("\nAsked with a drawing of an unseen symbol", "drawing", "nearest names", "own name")
+    table = _table(
+        "\nAsked with a drawing of an unseen symbol", "drawing", "nearest names", "nearer than its own"
+    )
     for answer in answers:
         names = ", ".join(hit.name.lower() for hit in answer.hits[:3])
-        table.add_row(_shown(answer.asked), names, "" if answer.place is None else f"place {answer.place:,}")
+        table.add_row(_shown(answer.asked), names, "" if answer.nearer is None else f"{answer.nearer:,}")
     return table
 
 

@@ -77,7 +77,7 @@ def ask_pictures(collection: Collection, symbols: Symbols, test: IntArray) -> tu
                 name=symbols.names[row],
                 picture=picture_address(symbols.pictures[row]),
                 hits=_found(found[number], right=symbols.names[row]),
-                place=1 + int((distances[number] < distance).sum()),
+                nearer=int((distances[number] < distance).sum()),
             )
         )
     return tuple(answers)

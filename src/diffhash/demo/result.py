@@ -52,8 +52,8 @@ class Answer:
         The nearest of all symbols.
     unseen_hits : tuple of Found
         The nearest of those that nothing was learned from; only for words.
-    place : int or None
-        Of the right name among all, the best place where it ties with others; only for pictures.
+    nearer : int or None
+        Names that are nearer than the right one; only for pictures.
     """
 
     asked: str
@@ -62,7 +62,7 @@ class Answer:
     known: bool = True
     hits: tuple[Found, ...] = ()
     unseen_hits: tuple[Found, ...] = ()
-    place: int | None = None
+    nearer: int | None = None
 
 
 @dataclass(frozen=True)

@@ -144,11 +144,11 @@ def _picture_answer(answer: Answer) -> str:
         for hit in answer.hits
     )
     found = any(hit.right for hit in answer.hits)
-    place = "" if found or answer.place is None else f" Its own name comes at place {answer.place:,}."
+    nearer = "" if found or answer.nearer is None else f"; {answer.nearer:,} are nearer than its own"
     return (
         f'<article class="answer"><h3><img src="{escape(answer.picture)}" alt="the drawing asked with">'
         f"<span>{escape(_title(answer.name))}</span></h3>"
-        f'<p class="label">Nearest names{"." if place else ""}{escape(place)}</p>'
+        f'<p class="label">Nearest names{escape(nearer)}</p>'
         f'<ol class="names">{items}</ol></article>'
     )
 
