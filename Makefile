@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := $(wildcard src/diffhash/native/*.cpp src/diffhash/native/*.hpp)
 
-.PHONY: help demo test check docs bench bench-search sanitize kernels-emulated wheel clean
+.PHONY: help demo test check docs bench bench-search bench-collection sanitize kernels-emulated wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -51,6 +51,9 @@ bench: $(VENV)/.bench ## measure training against its floor and its peers
 
 bench-search: $(VENV)/.bench ## measure Hamming search and encoding against their peers
 	$(BIN)/python -m benchmarks.search
+
+bench-collection: $(VENV)/.package ## measure collections against the bare index
+	$(BIN)/python -m benchmarks.collection
 
 sanitize: ## run the native kernels under AddressSanitizer, UBSan and ThreadSanitizer
 	tests/native/run_selftest.sh address thread

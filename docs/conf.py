@@ -23,6 +23,8 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+# A shape such as (n, n_bits) is no reference, however many classes have an attribute of that name.
+suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
 html_title = f"diffhash {release}"

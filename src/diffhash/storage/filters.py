@@ -120,12 +120,20 @@ class _Statement:
         if isinstance(node, Not):
             return f"(NOT {self.condition(node.node)})"
         if isinstance(node, Both | Either):
-            parts = [self.condition(part) for part in node.nodes]
-            return f"({(' AND ' if isinstance(node, Both) else ' OR ').join(parts)})" if parts else "1"
+            return self._join(node)
         easy = _HAS_ARROW and _EASY.fullmatch(node.field) is not None
         if isinstance(node, OneOf):
             return self._one_of(node, easy)
         return self._range(node, easy and (node.kind == NUMBER or not self._any_zeros()))
+
+    def _join(self, node: Both | Either) -> str:
+        """All or one of the parts; unlike AND and OR, CASE stops at the part that decides."""
+        quick = sorted(node.nodes, key=lambda part: not isinstance(part, OneOf))
+        *others, last = [self.condition(part) for part in quick] or ["1"]
+        for part in reversed(others):
+            then = (last, "0") if isinstance(node, Both) else ("1", last)
+            last = f"CASE WHEN {part} THEN {then[0]} ELSE {then[1]} END"
+        return f"({last})"
 
     def _one_of(self, node: OneOf, easy: bool) -> str:
         texts = sorted({text for value in node.values for text in _texts(value)})

@@ -12,6 +12,9 @@ stream                  keys                          data
 ======================  ============================  ==================================
 
 So whoever knows how many entries it has read of each stream can go on from there.
+
+Payloads are compact JSON, each value written in one way only (``payloads.to_json``); filters rely on it, so
+it is part of the format, as are the packed numbers (``keys``) and names (``names``).
 """
 
 from __future__ import annotations

@@ -71,6 +71,12 @@ class Session:
         return self._state.modalities
 
     @property
+    def id_kind(self) -> str:
+        """Kind of the ids: "int", "str", or "" while there is none."""
+        with self._reading() as state:
+            return state.id_kind
+
+    @property
     def hasher(self) -> BaseHasher:
         """The fitted model in the file, read when it is first needed."""
         with self._reading() as state:

@@ -1,0 +1,72 @@
+"""Makes the golden collections of the present format version: ``python -m tests.golden.make_collections``.
+
+Files of an earlier version are kept for ever and never made again: every later release must open
+them and find the same.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+import diffhash as dh
+from diffhash.storage.schema import FORMAT_VERSION
+
+FOLDER = Path(__file__).parent
+QUERIES = np.array([[0], [3]], dtype=np.uint8)
+FILTERS = [None, {"group": "a"}, {"n": {"ge": 10, "lt": 20.5}}, {"not": {"group": {"in": ["a", None]}}}]
+
+
+def views():
+    """Whole numbers, so that every machine reads the very same features."""
+    rng = np.random.default_rng(7)
+    return {
+        "x": rng.integers(-9, 10, (60, 6)).astype(float),
+        "y": rng.integers(-9, 10, (60, 5)).astype(float),
+    }
+
+
+def fill(collection, names):
+    """Everything that a file can hold: both modalities, removals, small and merged segments, an index."""
+    rng = np.random.default_rng(3)
+    payloads = [{"n": n, "group": "abc"[n % 3], "text": 'é "quoted"\0\n'} for n in range(30)]
+    payloads[4] = None
+    collection.add_codes(
+        rng.integers(0, 4, (30, 1), dtype=np.uint8), modality="x", ids=names[:30], payloads=payloads
+    )
+    collection.index_payload("group")
+    for name in names[20:40]:
+        collection.add_codes(rng.integers(0, 4, (1, 1), dtype=np.uint8), modality="y", ids=[name])
+    collection.upsert_codes(np.array([[1]], np.uint8), modality="x", ids=names[7:8], payloads=[{"n": 0.1}])
+    collection.delete(names[2:5])
+    collection.delete(names[25:26], modality="x")
+
+
+def contents(collection):
+    """What a user gets to see, as plain JSON."""
+    items = [item for block in collection.iterate() for item in block]
+    return {
+        "items": [[item.id, {m: c.tolist() for m, c in item.codes.items()}, item.payload] for item in items],
+        "searches": [
+            [[[hit.id, hit.distance, hit.modality] for hit in hits] for hits in found]
+            for found in (collection.search_codes(QUERIES, k=8, where=where) for where in FILTERS)
+        ],
+        "indexed": list(collection.stats().indexed_fields),
+    }
+
+
+def main():
+    hasher = dh.DiffHash(n_bits=2).fit(views(), dh.Pairs.aligned(60))
+    for kind, names in {"numbers": list(range(100, 140)), "strings": [f"ö {n}'" for n in range(40)]}.items():
+        path = FOLDER / f"collection-{kind}-v{FORMAT_VERSION}.collection"
+        with dh.Collection.create(path, hasher) as collection:
+            fill(collection, names)
+        with dh.Collection.open(path) as collection:
+            expected = contents(collection)
+        path.with_suffix(".json").write_text(json.dumps(expected, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
