@@ -112,14 +112,17 @@ class PairLoss:
 
     def __call__(self, H: FloatArray, G: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Loss, and its gradients with respect to the codes of both sides (the same array for one view)."""
-        loss, dH, dG = self.constant, np.zeros_like(H), np.zeros_like(G)
+        loss = self.constant
         if self._every.any():
             q, c = self._every
             gram_h, gram_g = H.T @ H, G.T @ G
             sum_h, sum_g = H.sum(axis=0, dtype=np.float64), G.sum(axis=0, dtype=np.float64)
             loss += q * float(np.vdot(gram_h, gram_g)) + c * float(sum_h @ sum_g)
-            dH += H @ (2 * q * gram_g) + (c * sum_g).astype(H.dtype)
-            dG += G @ (2 * q * gram_h) + (c * sum_h).astype(G.dtype)
+            dH, dG = H @ (2 * q * gram_g), G @ (2 * q * gram_h)
+            dH += (c * sum_g).astype(H.dtype)
+            dG += (c * sum_h).astype(G.dtype)
+        else:
+            dH, dG = np.zeros_like(H), np.zeros_like(G)
         if self._related.any():
             assert self._groups is not None
             loss += self._groups.add(H, G, dH, dG, *self._related)
@@ -247,16 +250,21 @@ def refine(
 
     def value_and_gradient(theta: FloatArray, slope: float) -> tuple[float, FloatArray]:
         weights, offsets = split(theta)
-        codes = [
-            np.tanh(slope * (side @ w.astype(dtype) + b.astype(dtype)))
-            for side, w, b in zip(sides, weights, offsets, strict=True)
-        ]
+        codes = []
+        for side, w, b in zip(sides, weights, offsets, strict=True):
+            values = side @ (slope * w).astype(dtype)
+            values += (slope * b).astype(dtype)
+            codes.append(np.tanh(values, out=values))
         value, *gradients = loss(codes[0], codes[-1])
         if y is None:
             gradients = [gradients[0] + gradients[1]]
         pieces = []
         for code, gradient in zip(codes, gradients, strict=True):
-            gradient *= slope * (1 - code * code)
+            # d tanh = 1 - tanh^2; the codes are not needed any more.
+            np.multiply(code, code, out=code)
+            np.subtract(1.0, code, out=code)
+            gradient *= code
+            gradient *= slope
         for side, gradient, w in zip(sides, gradients, weights, strict=True):
             value += scale * float(np.vdot(w, w))
             pieces.append((side.T @ gradient + 2 * scale * w).astype(np.float64).ravel())

@@ -61,7 +61,7 @@ def rotated_frame(values: FloatArray, n_bits: int, rng: np.random.Generator, n_i
     for _ in range(-(-n_bits // d)):
         rotation = np.linalg.qr(rng.standard_normal((d, d)))[0]
         for _ in range(n_iter):
-            signs = np.where(values @ rotation >= 0, 1.0, -1.0)
+            signs = np.copysign(1.0, values @ rotation)
             u, _, vt = scipy.linalg.svd(signs.T @ values, full_matrices=False)
             rotation = (u @ vt).T
         blocks.append(rotation)

@@ -62,9 +62,15 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
 
 def _check_finite(X: Any, who: str) -> None:
     values = X.data if scipy.sparse.issparse(X) else X
-    # One sum tells in a single pass; it may overflow on finite values, so a bad sum is only a suspicion.
+    # One sum of squares tells in a single pass, by BLAS where the numbers lie side by side; it may overflow
+    # on finite values, so a bad sum is only a suspicion.
     with np.errstate(over="ignore", invalid="ignore"):
-        if math.isfinite(float(np.sum(values))):
+        if values.flags.forc:
+            flat = values.ravel(order="K")
+            total = float(np.dot(flat, flat))
+        else:
+            total = float(np.sum(values))
+        if math.isfinite(total):
             return
     bad = ~np.isfinite(values)
     if not bad.any():

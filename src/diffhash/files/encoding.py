@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # it ships no types
+from threadpoolctl import threadpool_limits
 
 from ..errors import InputError
 from ..types import CodeArray

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ..codes import pack
 from ..errors import ConvergenceWarning, ParameterError
@@ -216,15 +218,18 @@ class RefinedHash(BaseHasher):
         judges = [self._judge(views, split) for split in splits]
         scores: dict[Setting, tuple[float, float]] = {}
 
-        def try_all(settings: list[Setting]) -> Setting:
+        def try_all(settings: list[Setting], pool: ThreadPoolExecutor) -> Setting:
             for setting in settings:
                 if setting not in scores:
-                    refined, started = np.mean([judge(setting) for judge in judges], axis=0)
+                    judged = pool.map(lambda judge, setting=setting: judge(setting), judges)
+                    refined, started = np.mean(list(judged), axis=0)
                     scores[setting] = float(refined), float(started)
             return max(scores, key=lambda setting: scores[setting])
 
-        best = try_all(first)
-        best = try_all(further_settings(self, best, by_label=by_label))
+        # Matrices are small here: a thread for each split gains more than threads within BLAS.
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(len(judges)) as pool:
+            best = try_all(first, pool)
+            best = try_all(further_settings(self, best, by_label=by_label), pool)
         refined, started = scores[best]
         return best, refined >= started
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from threadpoolctl import threadpool_info  # type: ignore[import-untyped]  # it ships no types
+from threadpoolctl import threadpool_info
 
 from ..datasets import MultimodalData, make_paper_data
 from ..errors import RankWarning
