@@ -133,3 +133,14 @@ def test_useless_bits_are_told(rng):
     pairs = dh.Pairs(positive=(i[:20], i[:20]), negative=(i[20:], i[20:]))
     with pytest.warns(dh.errors.RankWarning, match="better than chance"):
         dh.BoostedHash(n_bits=2).fit(views, pairs)
+
+
+def test_wide_moments_give_the_same_leading_directions(rng):
+    """From 256 features on Lanczos' method takes the place of the full decomposition."""
+    moment = rng.normal(size=(300, 280)) + 30 * np.outer(rng.normal(size=300), rng.normal(size=280))
+    p, q = leading_directions(moment, 3, one_view=False)
+    u, _, vt = np.linalg.svd(moment)
+    np.testing.assert_allclose(np.abs(np.sum(u[:, :3] * p, axis=0)), 1, atol=1e-9)
+    np.testing.assert_allclose(np.abs(np.sum(vt[:3].T * q, axis=0)), 1, atol=1e-9)
+    again = leading_directions(moment, 3, one_view=False)
+    np.testing.assert_array_equal(again[0], p)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse.linalg
 
 from .maps import MappedView
 from .moments import augmented_product, incidence, shifted
@@ -23,6 +24,9 @@ from .types import FloatArray, IntArray, PairIndex
 __all__ = ["PairWeights", "boost", "leading_directions"]
 
 _LARGEST_CORRELATION = 1 - 1e-9  # a perfect bit would get an infinite vote
+
+#: From here on a few leading directions are found without the full decomposition.
+_WIDE = 256
 
 
 class PairWeights:
@@ -89,11 +93,23 @@ def leading_directions(
         _, vectors = scipy.linalg.eigh((moment + moment.T) / 2, subset_by_index=[last, d - 1])
         left = right = vectors[:, ::-1]
     else:
-        u, _, vt = scipy.linalg.svd(moment, full_matrices=False)
+        u, vt = _leading_pairs(moment, n_directions)
         left, right = u[:, :n_directions], vt[:n_directions].T
     largest = np.abs(left).argmax(axis=0)
     signs = np.where(left[largest, np.arange(left.shape[1])] < 0, -1.0, 1.0)
     return left * signs, right * signs
+
+
+def _leading_pairs(matrix: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """The first singular vectors, columns on the left and rows on the right."""
+    if min(matrix.shape) < _WIDE or n > min(matrix.shape) // 8:
+        u, _, vt = scipy.linalg.svd(matrix, full_matrices=False)
+        return u, vt
+    # Lanczos' method to full precision, always from the same start: a fit repeats to the last bit.
+    start = np.random.default_rng(0).standard_normal(min(matrix.shape))
+    u, values, vt = scipy.sparse.linalg.svds(matrix, k=n, v0=start, tol=0)
+    order = np.argsort(-values)
+    return u[:, order], vt[order]
 
 
 def boost(
