@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # ships no types
+from threadpoolctl import threadpool_limits
 
 from ..codes import code_bytes
 from ..datasets import Symbols, load_symbols
