@@ -54,11 +54,13 @@ class FeaturizerMixin:
         Examples
         --------
         >>> import diffhash as dh
-        >>> symbols = dh.datasets.load_symbols()
-        >>> hasher = dh.DiffHash(n_bits=32).fit(symbols.views, dh.Pairs.aligned(len(symbols)))
-        >>> hasher = hasher.set_featurizers({"text": symbols.text_featurizer})
-        >>> hasher.encode_raw(["leftwards arrow"], modality="text").shape
-        (1, 4)
+        >>> texts = ["white star", "black star", "white king", "black king"]
+        >>> words = dh.featurizers.TfidfFeatures().fit(texts)
+        >>> views = {"text": words.transform(texts), "colour": [[1, 0], [0, 0], [1, 1], [0, 1]]}
+        >>> hasher = dh.DiffHash(n_bits=2).fit(views, dh.Pairs.aligned(4))
+        >>> hasher = hasher.set_featurizers({"text": words})
+        >>> hasher.encode_raw(["a white queen"], modality="text").shape
+        (1, 1)
         """
         caller = f"{type(self).__name__}.set_featurizers"
         self._check_fitted(caller)
