@@ -91,6 +91,14 @@ def test_an_item_finds_others_and_words_find_captions(shapes, capsys):
     assert found(out)[0]["payload"]["caption"] == "a green disc"
 
 
+def test_words_that_were_never_learned_are_told(shapes, capsys):
+    status, out, err = run(capsys, "search", shapes, "zebra", "--json")
+    assert status == 0
+    assert "none of these words was learned" in err
+    assert len(found(out)) == 10
+    assert run(capsys, "search", shapes, "a zebra on a disc", "--json")[2] == ""
+
+
 def test_thumbnails_are_kept_in_the_file_or_not(shapes, photos, tmp_path, capsys):
     with dh.Collection.open(shapes) as c:
         assert all(is_thumbnail(item.payload["thumbnail"]) for item in next(c.iterate("image")))

@@ -28,6 +28,7 @@ from .where import parse_where
 __all__ = ["search"]
 
 _MOST_COLUMNS = 4
+_NOTHING_KNOWN = "diffhash: none of these words was learned, so what follows says nothing. Try others."
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,8 @@ def search(
     with Collection.open(collection) as store:
         question = _question(store.hasher, text, image, vector, item, modality)
         into = _into(store.hasher, question.modality, into)
+        if text is not None and abs(store.hasher.featurize([text], modality=question.modality)).sum() == 0:
+            typer.echo(_NOTHING_KNOWN, err=True)
         found = _ask(store, question, into, k, wanted)
     if open_page:
         picture = thumbnail(image) if image is not None else None
