@@ -35,6 +35,8 @@ class Database:
         self.writable = writable
         #: Nothing can be written to the folder, not even SQLite's own notes about who reads.
         self.immutable = False
+        #: What began the transaction that is going on: its statement, in a list of its own; None outside of one.
+        self._begun: list[str] | None = None
         self._real = Path(os.path.realpath(path))
         self._stat()
         check_log(path)
@@ -169,19 +171,35 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        if self._connection.in_transaction:
+        # Whether this is within another one is never asked of SQLite: an interrupt may have left one open there.
+        if self._begun is not None:
+            if begin not in (*self._begun, "BEGIN"):
+                raise CollectionError(
+                    f"Collection: {self.path} cannot be written to while it is being read by the same call. "
+                    "If a call was interrupted before, open the collection again."
+                )
             yield
             return
-        self._connection.execute(begin)
+        own = [begin]
         try:
+            self._begun = own
+            self._roll_back()
+            self._connection.execute(begin)
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            # A full disk may have ended the transaction already.
-            if self._connection.in_transaction:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
+            if self._begun is own:
+                self._roll_back()
             raise
+        finally:
+            if self._begun is own:
+                self._begun = None
+
+    def _roll_back(self) -> None:
+        """End what is open; a full disk may have done so already."""
+        if self._connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
 
     def vacuum(self) -> None:
         """Give unused pages back to the file system."""
