@@ -86,6 +86,23 @@ def test_a_file_taken_away_during_a_write_is_not_acknowledged(path, filled, monk
         filled.add_codes(codes(2), modality="x")
 
 
+@posix
+def test_closing_leaves_the_log_and_the_lock_of_a_file_that_took_the_place(path, filled, hasher):
+    """They are found by name alone, and by now belong to somebody else's writes."""
+    other = path.with_name("other.dh")
+    dh.Collection.create(other, hasher).close()
+    for suffix in ("-wal", "-shm", "-lock"):  # as a program does that replaces all of it
+        Path(f"{path}{suffix}").unlink()
+    other.replace(path)
+    beside = [Path(f"{path}{suffix}") for suffix in ("-wal", "-lock")]
+    for file in beside:
+        file.write_bytes(b"of another writer")
+
+    filled.close()
+
+    assert [file.read_bytes() for file in beside] == [b"of another writer"] * 2
+
+
 KILLED = """
 import os, signal, sys
 import numpy as np

@@ -99,6 +99,12 @@ class Database:
         # A file that is read as immutable is not watched by SQLite: its times tell.
         return (*same, found.st_mtime_ns, found.st_size, self._log_size()) if self.immutable else same
 
+    def _in_place(self) -> bool:
+        """Whether the file that was opened still has its name."""
+        with contextlib.suppress(CollectionNotFoundError):
+            return self._stat() == self._identity
+        return False
+
     def check_place(self) -> bool:
         """Refuse to go on with a file that was removed or replaced: what it gets would be lost.
 
@@ -219,9 +225,11 @@ class Database:
                         f"but until one of them or a later writer is done, {self.path}-wal belongs to the file."
                     )
                 # Without a log at all it can be read where nothing can be written; not while others read.
+                # SQLite removes the log by its name: beside another file it would be the log of that one.
                 self._connection.execute("PRAGMA busy_timeout = 0")
-                with contextlib.suppress(sqlite3.OperationalError):
-                    self._connection.execute("PRAGMA journal_mode = DELETE")
+                if self._in_place():
+                    with contextlib.suppress(sqlite3.OperationalError):
+                        self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._connection.close()
             if not self.writable and not self.immutable:
@@ -231,7 +239,7 @@ class Database:
         """Have SQLite remove its log if a reader, who cannot, was the last to use it."""
         with contextlib.suppress(sqlite3.Error, CollectionError):
             # Never beside a file that took the place of ours: its log would be read into that one.
-            if not Path(f"{self._real}-wal").exists() or self._stat() != self._identity:
+            if not Path(f"{self._real}-wal").exists() or not self._in_place():
                 return
             check_log(self._real)
             last = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)

@@ -64,8 +64,14 @@ class WriterLock:
 
     def mark(self) -> None:
         """Note to which file the holder writes from now on."""
+        self._note(_identity(self._name))
+
+    def forget(self) -> None:
+        """Note that there is no log any more to which a file would belong."""
+        self._note("")
+
+    def _note(self, text: str) -> None:
         self._marked = True
-        text = _identity(self._name)
         os.ftruncate(self._handle, 0)
         os.lseek(self._handle, 0, os.SEEK_SET)
         os.write(self._handle, text.encode())
@@ -93,8 +99,8 @@ class WriterLock:
             if not _is_held(self._name):
                 return
             _, owner = _held.pop(self._name)
-            # One who was refused leaves the note of the writer before.
-            if self._marked or not owner:
+            # One who was refused leaves the note of the writer before; and a file of that name may be another's.
+            if (self._marked or not owner) and self._still_there(self._handle):
                 with contextlib.suppress(OSError):
                     self._path.unlink()
             os.close(self._handle)
