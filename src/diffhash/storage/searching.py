@@ -127,12 +127,13 @@ class Searching(Session):
             self._check_open()
             with self._db.errors():
                 changed = self._db.version() != self._seen
-            if changed:
+            if changed or self._unsure:
                 with self._reading():
                     pass
             state = self._state
             into = self._modality(into, state, caller)
-            index = self._index(state, into, where, caller)
+            with self._trusting():
+                index = self._index(state, into, where, caller)
         # Others may search, or this collection may be added to, while this runs.
         result = index.search(codes, k)
         keys = state.shelves[into].keys[result.ids]

@@ -45,13 +45,23 @@ class State:
         self.id_kind: str = meta["id_kind"]
         self.next_key: int = meta["next_key"]
 
-    def refresh(self, db: Database) -> State:
-        """Take in what others have written since; gives a new state where that cannot be done."""
+    def _read_own(self, db: Database) -> dict[str, Any]:
+        """The description, if it is still that of the same collection."""
         meta = _read_meta(db)
         if meta["identity"] != self.identity:
             raise CollectionFileError(
                 f"Collection: {db.path} was replaced by another collection while it was open. Open it again."
             )
+        return meta
+
+    def replaced(self, db: Database) -> State:
+        """A new state of the same collection, whatever became of this one."""
+        self._read_own(db)
+        return State(db)
+
+    def refresh(self, db: Database) -> State:
+        """Take in what others have written since; gives a new state where that cannot be done."""
+        meta = self._read_own(db)
         if meta["generation"] != self.generation:
             return State(db)
         self._describe(meta)
