@@ -64,7 +64,13 @@ def test_what_is_added_after_an_interrupted_transaction_is_stored(path, collecti
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize(
     ("place", "method"),
-    [(HammingIndex, "add"), (Growing, "append"), (KeyMap, "append"), (Shelf, "remove"), (HammingIndex, "remove")],
+    [
+        (HammingIndex, "add"),
+        (Growing, "append"),
+        (KeyMap, "append"),
+        (Shelf, "remove"),
+        (HammingIndex, "remove"),
+    ],
 )
 @pytest.mark.parametrize("who", ["writer", "reader"])
 def test_an_interrupt_while_memory_follows_the_file(path, collection, monkeypatch, who, place, method, error):

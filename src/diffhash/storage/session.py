@@ -187,6 +187,10 @@ class Session:
                 change()
             self._unsure = False
 
+    def _held(self, *, writing: bool) -> contextlib.AbstractContextManager[object]:
+        """A while in which the model does not change: other processes cannot write while this one may."""
+        return self._lock if writing else self._reading()
+
     def _modality(self, modality: Any, state: State, caller: str) -> str:
         return known_modality(modality, state.modalities, caller=caller)
 
