@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sqlite3
 import threading
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 from ..errors import CollectionBusyError, CollectionFileError, ReadOnlyCollectionError
 
@@ -62,9 +64,10 @@ class WriterLock:
             _held[self._name] = os.getpid(), os.read(handle, 100).decode("ascii", "replace")
             return True
 
-    def mark(self) -> None:
-        """Note to which file the holder writes from now on."""
-        self._note(_identity(self._name))
+    def mark(self, identity: str) -> None:
+        """Note to which file, with the collection of which identity, the holder writes from now on."""
+        # Not the number of its device: that may be another one after a restart.
+        self._note(f"{Path(self._name).stat().st_ino} {identity}")
 
     def forget(self) -> None:
         """Note that there is no log any more to which a file would belong."""
@@ -115,11 +118,12 @@ def check_log(path: Path) -> None:
         with _guard:
             # Closing a handle of the lock's file would let go of the lock.
             owner = _held[name][1] if _is_held(name) else Path(f"{name}-lock").read_text("ascii", "replace")
-        if owner and owner != _identity(name):
+        if owner and not _belongs(owner, name):
             raise CollectionFileError(
-                f"Collection: {path} was replaced while it was being written to, and {path}-wal belongs to the file "
-                f"that was there before. Put that one back; or, to give up what was written last, remove "
-                f"{path}-wal, {path}-shm and {path}-lock. If all of them were copied together, remove {path}-lock only."
+                f"Collection: {path} is not the file beside which {path}-wal was written, and the last writes may be "
+                f"in there. If all of them were copied or restored together, remove {path}-lock, and nothing else. "
+                f"If {path} was replaced while it was being written to, put the file back that was there before. "
+                f"Only to give up what was written last, move {path}-wal, {path}-shm and {path}-lock away."
             )
 
 
@@ -127,9 +131,24 @@ def _is_held(name: str) -> bool:
     return name in _held and _held[name][0] == os.getpid()
 
 
+def _belongs(owner: str, name: str) -> bool:
+    """Whether a note is about the file that has the name now."""
+    number, _, identity = owner.partition(" ")
+    return number == str(Path(name).stat().st_ino) and _identity(name) in (identity, "")
+
+
 def _identity(name: str) -> str:
-    found = Path(name).stat()
-    return f"{found.st_dev} {found.st_ino}"
+    """The collection in a file, without its log; "" if that cannot be told."""
+    try:
+        # By SQLite, and not by a handle of our own: see above.
+        connection = sqlite3.connect(f"file:{quote(os.fsencode(name))}?mode=ro&immutable=1", uri=True)
+        try:
+            row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
+        finally:
+            connection.close()
+    except (sqlite3.Error, UnicodeDecodeError):
+        return ""
+    return str(row[0]) if row else ""
 
 
 def _lock(handle: int) -> bool:

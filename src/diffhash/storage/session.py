@@ -44,12 +44,12 @@ class Session:
         self._unsure = False
         self._finish = weakref.finalize(self, _finish, self._db, lock, self._process)
         try:
-            if lock is not None:
-                lock.mark()
             self._connected()
             with self._db.reading():
                 self._seen: int | None = self._db.version()
                 self._state = State(self._db)
+            if lock is not None:
+                lock.mark(self._state.identity)
         except BaseException:
             with contextlib.suppress(CollectionError):
                 self._finish()
