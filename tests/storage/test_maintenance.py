@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
 import threading
@@ -107,6 +108,21 @@ def test_a_model_that_is_replaced_while_another_call_encodes(
     np.testing.assert_array_equal(stored, other.encode(views["x"], modality="x"))
     if acting is not collection:
         acting.close()
+
+
+def test_more_bits_than_can_be_searched_are_refused_before_anything_is_written(path, filled, hasher, views):
+    wide = copy.copy(hasher)
+    wide.n_bits = 4097
+    features = {m: (range(60), views[m]) for m in "xy"}
+    before = len(filled), filled.n_bits, filled.search(views["x"][:3], modality="x")
+    with pytest.raises(ParameterError, match="at most 4096 bits, the model makes 4097"):
+        filled.refit(wide, features)
+    assert (len(filled), filled.n_bits, filled.search(views["x"][:3], modality="x")) == before
+    files = sorted(path.parent.iterdir())
+    for target, overwrite in ((path.with_name("new.dh"), False), (path, True)):
+        with pytest.raises(ParameterError, match="at most 4096 bits"):
+            dh.Collection.create(target, wide, overwrite=overwrite)
+    assert sorted(path.parent.iterdir()) == files
 
 
 def test_refit_refuses_when_features_are_missing(filled, hasher, views):

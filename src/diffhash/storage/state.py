@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..codes import code_bytes
 from ..errors import CodeError, CollectionFileError
+from ..native.checks import MAX_BITS
 from . import log
 from .database import Database
 from .names import Names
@@ -117,7 +118,7 @@ def _read_meta(db: Database) -> dict[str, Any]:
     try:
         modalities = json.loads(meta["modalities"])
         whole = all(type(meta[name]) is int for name in ("generation", "next_key", "n_bits"))
-        fits = whole and 1 <= meta["n_bits"] <= 4096 and meta["id_kind"] in ("", "int", "str")
+        fits = whole and 1 <= meta["n_bits"] <= MAX_BITS and meta["id_kind"] in ("", "int", "str")
         named = isinstance(modalities, list) and all(isinstance(m, str) and m for m in modalities)
         if not fits or not named or not modalities or len(set(modalities)) != len(modalities):
             raise ValueError("values out of range")
