@@ -205,8 +205,11 @@ class Searching(Session):
     def __contains__(self, id: object) -> bool:  # noqa: A002
         if isinstance(id, bool) or not isinstance(id, int | np.integer | str):
             return False
-        with self._reading() as state:
+        try:
             ids = read_ids([id], caller="Collection", unique=True)
+        except InputError:  # more than 64 bits, or half a character
+            return False
+        with self._reading() as state:
             return ids.kind == state.id_kind and bool(state.has_any(_keys_of(state, ids))[0])
 
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
