@@ -26,6 +26,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
     import msvcrt
 
+_FAR = 1 << 30
 #: Paths that this process writes to, with its number. Locks between processes do not hold within one.
 _held: dict[str, tuple[int, str]] = {}
 _guard = threading.Lock()
@@ -37,7 +38,7 @@ class WriterLock:
     def __init__(self, path: Path, timeout: float, *, caller: str) -> None:
         self._name = os.path.realpath(path)
         self._path = Path(f"{self._name}-lock")
-        self._marked = False
+        self._marked = self._released = False
         deadline = time.monotonic() + timeout
         while not self._try(caller):
             if time.monotonic() >= deadline:
@@ -97,22 +98,31 @@ class WriterLock:
         return False
 
     def release(self) -> None:
-        """Let others write."""
+        """Let others write; doing so twice does no harm."""
         with _guard:
-            if not _is_held(self._name):
+            if self._released or not _is_held(self._name):
                 return
+            self._released = True
             _, owner = _held.pop(self._name)
             # One who was refused leaves the note of the writer before; and a file of that name may be another's.
-            if (self._marked or not owner) and self._still_there(self._handle):
+            ours = (self._marked or not owner) and self._still_there(self._handle)
+            with contextlib.suppress(OSError):
+                if ours and fcntl is not None:
+                    self._path.unlink()
+                elif ours:
+                    os.ftruncate(self._handle, 0)
+            os.close(self._handle)
+            # Windows removes no file that is open, nor then one that the next writer has opened.
+            if ours and fcntl is None:
                 with contextlib.suppress(OSError):
                     self._path.unlink()
-            os.close(self._handle)
 
 
 def check_log(path: Path) -> None:
     """Refuse a file beside which lies the log of another file that had its name."""
     name = os.path.realpath(path)
-    with contextlib.suppress(FileNotFoundError):
+    # Where locks are for reading too, one that cannot be read is held: the log is that of its holder.
+    with contextlib.suppress(FileNotFoundError, PermissionError):
         if not Path(f"{name}-wal").stat().st_size:
             return
         with _guard:
@@ -157,7 +167,10 @@ def _lock(handle: int) -> bool:
             # Unlike flock, this one is not inherited by a forked child that outlives its parent.
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
+            # Windows keeps others from reading what is locked: not the note, but a byte far behind it.
+            os.lseek(handle, _FAR, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            os.lseek(handle, 0, os.SEEK_SET)
     except OSError:
         return False
     return True
