@@ -92,6 +92,34 @@ def test_ties_go_to_what_was_added_first(collection):
     assert collection.search_arrays(same[:1], into="x", k=5)[0].tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("ids", "told"),
+    [
+        (np.array(5), r"one dimension, got an array of shape \(\)"),
+        (np.array("a"), r"one dimension, got an array of shape \(\)"),
+        (np.zeros((1, 1), dtype=np.int64), r"one dimension, got an array of shape \(1, 1\)"),
+        (np.array([["a"]]), r"one dimension, got an array of shape \(1, 1\)"),
+        (b"a", "whole numbers or strings, got bytes"),
+        (bytearray(b"a"), "whole numbers or strings, got bytearray"),
+        ([b"a"], "whole numbers or strings, got b'a'"),
+    ],
+)
+def test_ids_that_are_none(collection, ids, told):
+    for act in (
+        lambda: collection.add_codes(np.zeros((1, 2), np.uint8), modality="x", ids=ids),
+        lambda: collection.get(ids),
+        lambda: collection.delete(ids),
+    ):
+        with pytest.raises(InputError, match=told):
+            act()
+    assert len(collection) == 0
+
+
+def test_what_can_be_no_id_is_not_there(filled):
+    for id in (2**63, -(2**63) - 1, 10**30, "\ud800", None, 3.0, b"a", True):  # noqa: A001
+        assert id not in filled
+
+
 def test_it_comes_back_as_it_was(path, filled, views):
     before = filled.search(views["y"], modality="y", k=4, where={"n": {"lt": 30}})
     filled.delete([5, 6])

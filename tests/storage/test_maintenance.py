@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import sys
+import threading
 
 import numpy as np
 import pytest
@@ -68,6 +70,59 @@ def test_refit_encodes_everything_with_the_new_model(path, filled, views):
             assert item.payload["n"] == 4
             assert collection.get([9])[0].modalities == ("y",)
     assert filled.verify().problems == ()
+
+
+@pytest.mark.parametrize(
+    ("act", "how"), [("add", "thread"), ("upsert", "thread"), ("search", "thread"), ("search", "process")]
+)
+def test_a_model_that_is_replaced_while_another_call_encodes(
+    path, collection, hasher, views, monkeypatch, act, how
+):
+    """Codes of two models are never compared: what the old one made meanwhile is made anew."""
+    other = dh.DiffHash(n_bits=16).fit(
+        {m: v[::-1] * np.linspace(1, 5, v.shape[1]) for m, v in views.items()}, dh.Pairs.aligned(60)
+    )
+    acting = collection
+    if how == "process":  # which can only read; a second connection stands for it
+        acting = dh.Collection.open(path)
+    if act == "search":
+        collection.add(views["x"], modality="x")
+    held = {"x": (range(60), views["x"])} if act == "search" else {}
+    encode = dh.DiffHash.encode
+
+    def encode_and_refit(self, X, *, modality):
+        monkeypatch.undo()
+        codes = encode(self, X, modality=modality)
+        thread = threading.Thread(target=collection.refit, args=(other, held))
+        thread.start()
+        thread.join()
+        return codes
+
+    monkeypatch.setattr(dh.DiffHash, "encode", encode_and_refit)
+    if act == "search":
+        hits = acting.search(views["x"][:5], modality="x", into="x", k=1)
+        assert [found[0].distance for found in hits] == [0] * 5
+    else:
+        getattr(acting, act)(views["x"], modality="x", ids=range(60))
+    stored = np.array([item.codes["x"] for item in collection.get(range(60))])
+    np.testing.assert_array_equal(stored, other.encode(views["x"], modality="x"))
+    if acting is not collection:
+        acting.close()
+
+
+def test_more_bits_than_can_be_searched_are_refused_before_anything_is_written(path, filled, hasher, views):
+    wide = copy.copy(hasher)
+    wide.n_bits = 4097
+    features = {m: (range(60), views[m]) for m in "xy"}
+    before = len(filled), filled.n_bits, filled.search(views["x"][:3], modality="x")
+    with pytest.raises(ParameterError, match="at most 4096 bits, the model makes 4097"):
+        filled.refit(wide, features)
+    assert (len(filled), filled.n_bits, filled.search(views["x"][:3], modality="x")) == before
+    files = sorted(path.parent.iterdir())
+    for target, overwrite in ((path.with_name("new.dh"), False), (path, True)):
+        with pytest.raises(ParameterError, match="at most 4096 bits"):
+            dh.Collection.create(target, wide, overwrite=overwrite)
+    assert sorted(path.parent.iterdir()) == files
 
 
 def test_refit_refuses_when_features_are_missing(filled, hasher, views):

@@ -21,6 +21,7 @@ from diffhash.errors import (
     CollectionWriteError,
 )
 from diffhash.storage import log
+from diffhash.storage.lock import check_log
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions and limits of POSIX")
 
@@ -61,7 +62,7 @@ def test_a_file_that_is_taken_away_while_open(path, filled, hasher, how):
         with pytest.raises(error, match=r"Open it again|no file"):
             act()
     if how == "replaced":  # the log there is that of the old file
-        with pytest.raises(CollectionFileError, match="-wal belongs to the file that was there before"):
+        with pytest.raises(CollectionFileError, match="is not the file beside which"):
             dh.Collection.open(path)
     reader.close()
     filled.close()
@@ -84,6 +85,23 @@ def test_a_file_taken_away_during_a_write_is_not_acknowledged(path, filled, monk
     monkeypatch.setattr(log, "append", append_and_lose)
     with pytest.raises(CollectionError):
         filled.add_codes(codes(2), modality="x")
+
+
+@posix
+def test_closing_leaves_the_log_and_the_lock_of_a_file_that_took_the_place(path, filled, hasher):
+    """They are found by name alone, and by now belong to somebody else's writes."""
+    other = path.with_name("other.dh")
+    dh.Collection.create(other, hasher).close()
+    for suffix in ("-wal", "-shm", "-lock"):  # as a program does that replaces all of it
+        Path(f"{path}{suffix}").unlink()
+    other.replace(path)
+    beside = [Path(f"{path}{suffix}") for suffix in ("-wal", "-lock")]
+    for file in beside:
+        file.write_bytes(b"of another writer")
+
+    filled.close()
+
+    assert [file.read_bytes() for file in beside] == [b"of another writer"] * 2
 
 
 KILLED = """
@@ -111,7 +129,7 @@ def test_the_log_of_a_killed_writer_is_not_read_into_another_file(path, filled, 
     backup.replace(path)
 
     for writable in (False, True):
-        with pytest.raises(CollectionFileError, match="belongs to the file that was there before"):
+        with pytest.raises(CollectionFileError, match="is not the file beside which"):
             dh.Collection.open(path, writable=writable)
     assert path.read_bytes() == before
     for suffix in ("-wal", "-shm", "-lock"):
@@ -121,6 +139,42 @@ def test_the_log_of_a_killed_writer_is_not_read_into_another_file(path, filled, 
     (all_of_it / "objects.dh-lock").unlink()
     with dh.Collection.open(all_of_it / "objects.dh") as collection:
         assert (len(collection), collection.verify().problems) == (65, ())
+
+
+@posix
+def test_the_log_of_a_killed_writer_is_read_after_a_restart(path, filled, monkeypatch):
+    """Devices may have other numbers then; the file is the same."""
+    filled.close()
+    subprocess.run([sys.executable, "-c", KILLED, path], check=False, timeout=60)
+    stat = Path.stat
+
+    def stat_elsewhere(self, **options):
+        found = stat(self, **options)
+        fields = list(found)
+        fields[2] += 1
+        return os.stat_result(fields)
+
+    assert Path(f"{path}-wal").stat().st_size
+    monkeypatch.setattr(Path, "stat", stat_elsewhere)
+    check_log(path)
+    monkeypatch.undo()
+    with dh.Collection.open(path) as collection:
+        assert (len(collection), collection.verify().problems) == (65, ())
+
+
+@posix
+def test_another_collection_in_a_file_of_the_same_number_is_told(path, filled, hasher):
+    """As on another disk, or when the number of a removed file is given to the next one."""
+    filled.close()
+    subprocess.run([sys.executable, "-c", KILLED, path], check=False, timeout=60)
+    other = path.with_name("other.dh")
+    dh.Collection.create(other, hasher).close()
+    with path.open("r+b") as file:
+        file.write(other.read_bytes())
+        file.truncate()
+    with pytest.raises(CollectionFileError, match=r"remove \S+-lock, and nothing else") as told:
+        dh.Collection.open(path)
+    assert str(told.value).index("objects.dh-lock") < str(told.value).rindex("objects.dh-wal")
 
 
 LIMITED = """

@@ -92,6 +92,40 @@ def test_many_values_are_one_filter(filled):
     assert sorted(found[0].tolist()) == list(range(7, 60))
 
 
+def nested(levels, wrap):
+    where = {"n": {"lt": 30}}
+    for level in range(levels):
+        where = wrap(where, level)
+    return where
+
+
+LARGE = {
+    "fields": {f"f{i}": None for i in range(300)} | {"n": {"lt": 7}},
+    "and": {"and": [{"n": {"ne": i}} for i in range(0, 600, 2)]},
+    "or": {"or": [{"n": i} for i in range(0, 600, 3)]},
+    "or of very many": {"or": [{"n": {"ge": i, "lt": i + 1}} for i in range(0, 2500, 5)]},
+    "in, many times": {"and": [{"n": {"in": list(range(i, 90))}} for i in range(40)] * 10},
+    "not": nested(50, lambda w, _: {"not": w}),
+    "not and and": nested(24, lambda w, i: {"not": {"and": [w, {"even": i % 3 == 0}]}}),
+    "or and and": nested(24, lambda w, i: {"or": [{"n": 2 * i}, {"and": [{"n": {"ne": 3 * i}}, w]}]}),
+    "both sides": nested(
+        8, lambda w, i: {"or": [{"and": [w, {"n": {"gt": i}}]}, {"not": {"or": [w, {"n": i}]}}]}
+    ),
+}
+
+
+@pytest.mark.parametrize("indexed", [(), ("even",), ("n", "f7")])
+@pytest.mark.parametrize("where", LARGE.values(), ids=LARGE)
+def test_wide_and_deep_filters_mean_what_they_say(filled, where, indexed):
+    """SQLite's parser has a stack of a hundred, and a statement has only so many values."""
+    for field in indexed:
+        filled.index_payload(field)
+    found, _ = filled.search_arrays(np.zeros((1, 2), np.uint8), into="x", k=100, where=where)
+    node = parse(where, caller="")
+    payloads = {item.id: item.payload for item in next(filled.iterate("x"))}
+    assert sorted(found[0].tolist()) == [i for i, payload in payloads.items() if matches(node, payload)]
+
+
 def test_deep_filters_are_refused_before_they_are_run(filled):
     where = {"n": 1}
     for _ in range(60):

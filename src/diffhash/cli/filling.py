@@ -16,13 +16,14 @@ import typer
 from ..errors import InputFileError
 from ..hashers.base import BaseHasher
 from ..storage.collection import Collection
+from ..storage.lock import WriterLock
 from ..types import CodeArray
 
 __all__ = ["check_free", "fill", "new_collection"]
 
 #: Rows that are written and synced to the disk at a time.
 _BATCH = 50_000
-_BESIDE = ("-wal", "-shm", "-journal", "-lock")
+_BESIDE = ("-wal", "-shm", "-journal")
 
 
 def check_free(path: Path, overwrite: bool) -> None:
@@ -36,6 +37,8 @@ def check_free(path: Path, overwrite: bool) -> None:
 @contextmanager
 def new_collection(path: Path, hasher: BaseHasher) -> Iterator[Collection]:
     """A collection beside its final place, moved there when it is complete."""
+    # Nobody may be writing to what is replaced, and nobody may begin to before its log is gone.
+    lock = WriterLock(path, 0.0, caller="diffhash build")
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         with Collection.create(part, hasher) as collection:
@@ -43,8 +46,10 @@ def new_collection(path: Path, hasher: BaseHasher) -> Iterator[Collection]:
         part.replace(path)
         # What a collection of the same name left behind does not belong to this one.
         _remove(path, _BESIDE)
+        lock.forget()
     finally:
-        _remove(part, ("", *_BESIDE))
+        _remove(part, ("", *_BESIDE, "-lock"))
+        lock.release()
 
 
 def _remove(path: Path, endings: Iterable[str]) -> None:

@@ -22,6 +22,7 @@ from .encoded import Encoded
 from .lock import WriterLock
 from .maintenance import Maintenance
 from .model_file import write_atomically
+from .rewrite import check_bits
 from .schema import APPLICATION_ID, new_file
 from .writing import Writing
 
@@ -83,6 +84,7 @@ class Collection(Maintenance, Writing, Encoded):
         if not isinstance(hasher, BaseHasher):
             raise InputError(f"{caller}: hasher must be a hasher of diffhash, got {type(hasher).__name__}.")
         hasher._check_fitted(caller)
+        check_bits(hasher, caller=caller)
         model = hasher_to_bytes(hasher)
         if not target.parent.is_dir():
             raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")

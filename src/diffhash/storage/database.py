@@ -35,6 +35,8 @@ class Database:
         self.writable = writable
         #: Nothing can be written to the folder, not even SQLite's own notes about who reads.
         self.immutable = False
+        #: What began the transaction that is going on: its statement, in a list of its own; None outside of one.
+        self._begun: list[str] | None = None
         self._real = Path(os.path.realpath(path))
         self._stat()
         check_log(path)
@@ -96,6 +98,12 @@ class Database:
         same = (found.st_dev, found.st_ino)
         # A file that is read as immutable is not watched by SQLite: its times tell.
         return (*same, found.st_mtime_ns, found.st_size, self._log_size()) if self.immutable else same
+
+    def _in_place(self) -> bool:
+        """Whether the file that was opened still has its name."""
+        with contextlib.suppress(CollectionNotFoundError):
+            return self._stat() == self._identity
+        return False
 
     def check_place(self) -> bool:
         """Refuse to go on with a file that was removed or replaced: what it gets would be lost.
@@ -169,19 +177,35 @@ class Database:
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        if self._connection.in_transaction:
+        # Whether this is within another one is never asked of SQLite: an interrupt may have left one open there.
+        if self._begun is not None:
+            if begin not in (*self._begun, "BEGIN"):
+                raise CollectionError(
+                    f"Collection: {self.path} cannot be written to while it is being read by the same call. "
+                    "If a call was interrupted before, open the collection again."
+                )
             yield
             return
-        self._connection.execute(begin)
+        own = [begin]
         try:
+            self._begun = own
+            self._roll_back()
+            self._connection.execute(begin)
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            # A full disk may have ended the transaction already.
-            if self._connection.in_transaction:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
+            if self._begun is own:
+                self._roll_back()
             raise
+        finally:
+            if self._begun is own:
+                self._begun = None
+
+    def _roll_back(self) -> None:
+        """End what is open; a full disk may have done so already."""
+        if self._connection.in_transaction:
+            with contextlib.suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
 
     def vacuum(self) -> None:
         """Give unused pages back to the file system."""
@@ -201,9 +225,11 @@ class Database:
                         f"but until one of them or a later writer is done, {self.path}-wal belongs to the file."
                     )
                 # Without a log at all it can be read where nothing can be written; not while others read.
+                # SQLite removes the log by its name: beside another file it would be the log of that one.
                 self._connection.execute("PRAGMA busy_timeout = 0")
-                with contextlib.suppress(sqlite3.OperationalError):
-                    self._connection.execute("PRAGMA journal_mode = DELETE")
+                if self._in_place():
+                    with contextlib.suppress(sqlite3.OperationalError):
+                        self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._connection.close()
             if not self.writable and not self.immutable:
@@ -213,7 +239,7 @@ class Database:
         """Have SQLite remove its log if a reader, who cannot, was the last to use it."""
         with contextlib.suppress(sqlite3.Error, CollectionError):
             # Never beside a file that took the place of ours: its log would be read into that one.
-            if not Path(f"{self._real}-wal").exists() or self._stat() != self._identity:
+            if not Path(f"{self._real}-wal").exists() or not self._in_place():
                 return
             check_log(self._real)
             last = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)

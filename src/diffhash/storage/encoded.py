@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
 
 import scipy.sparse
 
@@ -14,6 +15,8 @@ from .store import Hit, Id
 
 __all__ = ["Encoded"]
 
+T = TypeVar("T")
+
 
 class Encoded(ABC):
     """A store with a hasher before it."""
@@ -22,6 +25,21 @@ class Encoded(ABC):
     @abstractmethod
     def hasher(self) -> BaseHasher:
         """The fitted model that makes the codes."""
+
+    @abstractmethod
+    def _held(self, *, writing: bool) -> AbstractContextManager[object]:
+        """A while in which the model does not change, and one can write or read."""
+
+    def _with_codes(
+        self, encode: Callable[[BaseHasher], CodeArray], act: Callable[[CodeArray], T], *, writing: bool
+    ) -> T:
+        """Encode, while others may use the store, and act on the codes if the model is still the same by then."""
+        while True:
+            hasher = self.hasher
+            codes = encode(hasher)
+            with self._held(writing=writing):
+                if self.hasher is hasher:
+                    return act(codes)
 
     @abstractmethod
     def add_codes(
@@ -64,8 +82,11 @@ class Encoded(ABC):
         list of ids
             When this returns, the objects are on the disk.
         """
-        codes = self.hasher.encode(features, modality=modality)
-        return self.add_codes(codes, modality=modality, ids=ids, payloads=payloads)
+        return self._with_codes(
+            lambda hasher: hasher.encode(features, modality=modality),
+            lambda codes: self.add_codes(codes, modality=modality, ids=ids, payloads=payloads),
+            writing=True,
+        )
 
     def add_raw(
         self,
@@ -76,8 +97,11 @@ class Encoded(ABC):
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
         """Store raw objects (texts, pictures): as :meth:`add`, by the model's own featurizer."""
-        codes = self.hasher.encode_raw(raw, modality=modality)
-        return self.add_codes(codes, modality=modality, ids=ids, payloads=payloads)
+        return self._with_codes(
+            lambda hasher: hasher.encode_raw(raw, modality=modality),
+            lambda codes: self.add_codes(codes, modality=modality, ids=ids, payloads=payloads),
+            writing=True,
+        )
 
     def upsert(
         self,
@@ -88,8 +112,11 @@ class Encoded(ABC):
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
         """Store objects by their features, in place of what their ids have in this modality."""
-        codes = self.hasher.encode(features, modality=modality)
-        return self.upsert_codes(codes, modality=modality, ids=ids, payloads=payloads)
+        return self._with_codes(
+            lambda hasher: hasher.encode(features, modality=modality),
+            lambda codes: self.upsert_codes(codes, modality=modality, ids=ids, payloads=payloads),
+            writing=True,
+        )
 
     def search(
         self, query: Any, *, modality: str, into: str | None = None, k: int = 10, where: Any = None
@@ -117,10 +144,18 @@ class Encoded(ABC):
         """
         if not scipy.sparse.issparse(query) and getattr(query, "ndim", 2) == 1:
             query = query.reshape(1, -1)
-        return self.search_codes(self.hasher.encode(query, modality=modality), into=into, k=k, where=where)
+        return self._with_codes(
+            lambda hasher: hasher.encode(query, modality=modality),
+            lambda codes: self.search_codes(codes, into=into, k=k, where=where),
+            writing=False,
+        )
 
     def search_raw(
         self, raw: Any, *, modality: str, into: str | None = None, k: int = 10, where: Any = None
     ) -> list[list[Hit]]:
         """Find the nearest objects of raw ones (texts, pictures), by the model's own featurizer."""
-        return self.search_codes(self.hasher.encode_raw(raw, modality=modality), into=into, k=k, where=where)
+        return self._with_codes(
+            lambda hasher: hasher.encode_raw(raw, modality=modality),
+            lambda codes: self.search_codes(codes, into=into, k=k, where=where),
+            writing=False,
+        )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ _SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 _EASY = re.compile(r'[^"\\\x00-\x1f]+')
 #: Values that are bound one by one, and those whose text is looked for first.
 _LISTED, _LOOKED_FOR = 100, 4
+#: Levels of a filter and values in it, at most, that become one condition.
+_HIGHEST, _LARGEST = 6, 10_000
 _HAS_ARROW = sqlite3.sqlite_version_info >= (3, 38, 0)
 
 
@@ -55,19 +57,54 @@ def select_rows(db: Database, node: Node, shelf: Shelf) -> BoolArray:
 
 
 def _select(db: Database, node: Node, shelf: Shelf, fields: Mapping[str, int]) -> BoolArray:
-    if not fields_of(node) & fields.keys():
+    if not fields_of(node) & fields.keys() and _fits(node):
         return _scan(db, node, shelf)
     if isinstance(node, Not):
         return ~_select(db, node.node, shelf, fields)
     if isinstance(node, OneOf | Range):
         return _look_up(db, node, shelf, fields[node.field])
-    slow = tuple(part for part in node.nodes if not fields_of(part) & fields.keys())
-    parts: list[Node] = [part for part in node.nodes if part not in slow]
-    if slow:
-        parts.append(type(node)(slow))
-    masks = [_select(db, part, shelf, fields) for part in parts]
-    joined: BoolArray = (np.logical_and if isinstance(node, Both) else np.logical_or).reduce(masks)
-    return joined
+    joined = np.logical_and if isinstance(node, Both) else np.logical_or
+    mask: BoolArray | None = None
+    for part in _parts(node, fields):
+        found = _select(db, part, shelf, fields)
+        mask = found if mask is None else joined(mask, found)
+    assert mask is not None  # a node without parts fits
+    return mask
+
+
+def _parts(node: Both | Either, fields: Mapping[str, int]) -> Iterator[Node]:
+    """Parts of a node; those that one pass over the payloads can answer together are one."""
+    together: list[Node] = []
+    size = 0
+    for part in node.nodes:
+        height, more = _extent(part)
+        if fields_of(part) & fields.keys() or height >= _HIGHEST or more > _LARGEST:
+            yield part
+            continue
+        if size + more > _LARGEST:
+            yield type(node)(tuple(together))
+            together, size = [], 0
+        together.append(part)
+        size += more
+    if together:
+        yield type(node)(tuple(together))
+
+
+def _fits(node: Node) -> bool:
+    """Whether SQLite takes a filter as one condition: its parser has a stack of a hundred."""
+    height, size = _extent(node)
+    return height <= _HIGHEST and (size <= _LARGEST or isinstance(node, OneOf | Range))
+
+
+def _extent(node: Node) -> tuple[int, int]:
+    """Levels of a filter, and about how many values it binds."""
+    if isinstance(node, Not):
+        height, size = _extent(node.node)
+        return height + 1, size
+    if isinstance(node, Both | Either):
+        extents = [_extent(part) for part in node.nodes]
+        return 1 + max((height for height, _ in extents), default=0), sum(size for _, size in extents)
+    return 0, _LISTED if isinstance(node, OneOf) and len(node.values) > _LOOKED_FOR else 20
 
 
 def _look_up(db: Database, leaf: OneOf | Range, shelf: Shelf, field: int) -> BoolArray:
@@ -128,12 +165,12 @@ class _Statement:
 
     def _join(self, node: Both | Either) -> str:
         """All or one of the parts; unlike AND and OR, CASE stops at the part that decides."""
+        if not node.nodes:
+            return "1"
         quick = sorted(node.nodes, key=lambda part: not isinstance(part, OneOf))
-        *others, last = [self.condition(part) for part in quick] or ["1"]
-        for part in reversed(others):
-            then = (last, "0") if isinstance(node, Both) else ("1", last)
-            last = f"CASE WHEN {part} THEN {then[0]} ELSE {then[1]} END"
-        return f"({last})"
+        sign, found, end = ("NOT ", 0, 1) if isinstance(node, Both) else ("", 1, 0)
+        cases = " ".join(f"WHEN {sign}({self.condition(part)}) THEN {found}" for part in quick)
+        return f"(CASE {cases} ELSE {end} END)"
 
     def _one_of(self, node: OneOf, easy: bool) -> str:
         texts = sorted({text for value in node.values for text in _texts(value)})

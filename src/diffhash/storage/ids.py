@@ -42,6 +42,12 @@ def read_ids(ids: Any, *, caller: str, unique: bool) -> Ids:
     """
     if isinstance(ids, str | int | np.integer):
         ids = [ids]
+    if isinstance(ids, bytes | bytearray | memoryview):
+        raise InputError(
+            f"{caller}: ids are whole numbers or strings, got {type(ids).__name__}. Decode it first."
+        )
+    if isinstance(ids, np.ndarray) and ids.ndim != 1:
+        raise InputError(f"{caller}: ids must have one dimension, got an array of shape {ids.shape}.")
     # Not by NumPy: its strings lose the zeros at their end.
     if isinstance(ids, np.ndarray) and ids.dtype.kind not in "iu":
         ids = ids.tolist()
@@ -78,8 +84,6 @@ def _numbers(ids: Any, caller: str, unique: bool) -> Ids:
         for number in ids:
             if isinstance(number, bool) or not isinstance(number, int | np.integer):
                 raise InputError(f"{caller}: ids must be whole numbers or strings, got {number!r}.")
-    elif ids.ndim != 1:
-        raise InputError(f"{caller}: ids must have one dimension, got shape {ids.shape}.")
     try:
         if isinstance(ids, np.ndarray) and ids.dtype.kind == "u" and int(ids.max()) >= 2**63:
             raise OverflowError

@@ -14,7 +14,7 @@ from ..hashers.base import BaseHasher
 from ..validation import check_choice
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
 from .payloads import indexed_fields
-from .rewrite import encode_anew, store_model, write_anew
+from .rewrite import check_bits, encode_anew, store_model, write_anew
 from .schema import FORMAT_VERSION
 from .searching import Searching
 from .verify import VerifyReport, verify
@@ -124,6 +124,7 @@ class Maintenance(Searching):
         """
         caller = "Collection.refit"
         hasher._check_fitted(caller)
+        check_bits(hasher, caller=caller)
         with self._writing(caller) as (state, after):
             codes = encode_anew(state, hasher, features, caller=caller)
             ordered = {m: codes[m] for m in state.modalities}

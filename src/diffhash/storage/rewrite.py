@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError, ParameterError
 from ..hashers.base import BaseHasher
 from ..hashers.model_io import hasher_to_bytes
+from ..native.checks import MAX_BITS
 from ..types import CodeArray
 from . import log
 from .database import Database
@@ -18,9 +19,18 @@ from .names import pack_names
 from .schema import NAMES, codes_stream, removals_stream
 from .state import State
 
-__all__ = ["encode_anew", "store_model", "write_anew"]
+__all__ = ["check_bits", "encode_anew", "store_model", "write_anew"]
 
 _BLOCK = 200_000
+
+
+def check_bits(hasher: BaseHasher, *, caller: str) -> None:
+    """Refuse a model whose codes could be stored but not searched."""
+    if hasher.n_bits > MAX_BITS:
+        raise ParameterError(
+            f"{caller}: a collection holds codes of at most {MAX_BITS} bits, the model makes {hasher.n_bits}. "
+            "Fit one with fewer bits. Nothing was written."
+        )
 
 
 def write_anew(db: Database, state: State, codes: Mapping[str, CodeArray] | None = None) -> None:

@@ -127,12 +127,13 @@ class Searching(Session):
             self._check_open()
             with self._db.errors():
                 changed = self._db.version() != self._seen
-            if changed:
+            if changed or self._unsure:
                 with self._reading():
                     pass
             state = self._state
             into = self._modality(into, state, caller)
-            index = self._index(state, into, where, caller)
+            with self._trusting():
+                index = self._index(state, into, where, caller)
         # Others may search, or this collection may be added to, while this runs.
         result = index.search(codes, k)
         keys = state.shelves[into].keys[result.ids]
@@ -204,8 +205,11 @@ class Searching(Session):
     def __contains__(self, id: object) -> bool:  # noqa: A002
         if isinstance(id, bool) or not isinstance(id, int | np.integer | str):
             return False
-        with self._reading() as state:
+        try:
             ids = read_ids([id], caller="Collection", unique=True)
+        except InputError:  # more than 64 bits, or half a character
+            return False
+        with self._reading() as state:
             return ids.kind == state.id_kind and bool(state.has_any(_keys_of(state, ids))[0])
 
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:

@@ -10,7 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import CollectionError, CollectionFileError, ModelFileError, ReadOnlyCollectionError
+from ..errors import (
+    CollectionError,
+    CollectionFileError,
+    DiffhashError,
+    ModelFileError,
+    ReadOnlyCollectionError,
+)
 from ..hashers.base import BaseHasher
 from ..hashers.model_io import hasher_from_bytes
 from ..validation import known_modality
@@ -34,14 +40,16 @@ class Session:
         self._loaded: tuple[int, BaseHasher] | None = None
         self._filters = FilterCache()
         self._count: int | None = None
+        #: Set while the state in memory may be behind the file, or half changed: after an interrupt it stays so.
+        self._unsure = False
         self._finish = weakref.finalize(self, _finish, self._db, lock, self._process)
         try:
-            if lock is not None:
-                lock.mark()
             self._connected()
             with self._db.reading():
                 self._seen: int | None = self._db.version()
                 self._state = State(self._db)
+            if lock is not None:
+                lock.mark(self._state.identity)
         except BaseException:
             with contextlib.suppress(CollectionError):
                 self._finish()
@@ -132,20 +140,33 @@ class Session:
         self._count = None
 
     def _refresh(self) -> State:
-        """Take in what others have written; within a transaction."""
+        """Take in what others have written, or make the state anew if it is in doubt; within a transaction."""
         version = self._db.version()
-        if version != self._seen:
+        if self._unsure or version != self._seen:
+            doubtful, self._unsure = self._unsure, True
             self._changed()
-            self._state = self._state.refresh(self._db)
+            self._state = self._state.replaced(self._db) if doubtful else self._state.refresh(self._db)
             self._seen = version
+            self._unsure = False
         return self._state
+
+    @contextlib.contextmanager
+    def _trusting(self) -> Iterator[None]:
+        """Trust the state no longer if its use ends in anything but a complaint of ours."""
+        try:
+            yield
+        except DiffhashError:
+            raise
+        except BaseException:
+            self._unsure = True
+            raise
 
     @contextlib.contextmanager
     def _reading(self) -> Iterator[State]:
         """One state of the file, in memory and on the disk."""
         with self._lock:
             self._check_open()
-            with self._db.reading():
+            with self._db.reading(), self._trusting():
                 yield self._refresh()
 
     @contextlib.contextmanager
@@ -158,11 +179,17 @@ class Session:
                     f"{caller}: {self.path} was opened for reading. Open it with writable=True."
                 )
             after: list[Callable[[], None]] = []
-            with self._db.writing():
+            with self._db.writing(), self._trusting():
                 yield self._refresh(), after
+                self._unsure = True
             self._changed()
             for change in after:
                 change()
+            self._unsure = False
+
+    def _held(self, *, writing: bool) -> contextlib.AbstractContextManager[object]:
+        """A while in which the model does not change: other processes cannot write while this one may."""
+        return self._lock if writing else self._reading()
 
     def _modality(self, modality: Any, state: State, caller: str) -> str:
         return known_modality(modality, state.modalities, caller=caller)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..codes import code_bytes
 from ..errors import CodeError, CollectionFileError
+from ..native.checks import MAX_BITS
 from . import log
 from .database import Database
 from .names import Names
@@ -45,13 +46,23 @@ class State:
         self.id_kind: str = meta["id_kind"]
         self.next_key: int = meta["next_key"]
 
-    def refresh(self, db: Database) -> State:
-        """Take in what others have written since; gives a new state where that cannot be done."""
+    def _read_own(self, db: Database) -> dict[str, Any]:
+        """The description, if it is still that of the same collection."""
         meta = _read_meta(db)
         if meta["identity"] != self.identity:
             raise CollectionFileError(
                 f"Collection: {db.path} was replaced by another collection while it was open. Open it again."
             )
+        return meta
+
+    def replaced(self, db: Database) -> State:
+        """A new state of the same collection, whatever became of this one."""
+        self._read_own(db)
+        return State(db)
+
+    def refresh(self, db: Database) -> State:
+        """Take in what others have written since; gives a new state where that cannot be done."""
+        meta = self._read_own(db)
         if meta["generation"] != self.generation:
             return State(db)
         self._describe(meta)
@@ -107,7 +118,7 @@ def _read_meta(db: Database) -> dict[str, Any]:
     try:
         modalities = json.loads(meta["modalities"])
         whole = all(type(meta[name]) is int for name in ("generation", "next_key", "n_bits"))
-        fits = whole and 1 <= meta["n_bits"] <= 4096 and meta["id_kind"] in ("", "int", "str")
+        fits = whole and 1 <= meta["n_bits"] <= MAX_BITS and meta["id_kind"] in ("", "int", "str")
         named = isinstance(modalities, list) and all(isinstance(m, str) and m for m in modalities)
         if not fits or not named or not modalities or len(set(modalities)) != len(modalities):
             raise ValueError("values out of range")
