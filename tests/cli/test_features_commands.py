@@ -161,16 +161,18 @@ def test_encoding_replaces_a_file_only_when_it_is_whole(files, tmp_path, capsys)
     bad = np.load(files.folder / "test_x.npy")
     bad[190, 5] = np.inf
     np.save(tmp_path / "bad.npy", bad)
-    (tmp_path / "codes.npy").write_bytes(b"before")
+    np.save(tmp_path / "codes.npy", np.zeros((3, 2), dtype=np.uint8))
+    before = (tmp_path / "codes.npy").read_bytes()
 
     status, out, err = run(
-        capsys, "encode", files.folder / "model.dhm", tmp_path / "bad.npy", "-o", tmp_path / "codes.npy"
-    )
+        capsys, "encode", files.folder / "model.dhm", tmp_path / "bad.npy", "-o", tmp_path / "codes.npy",
+        "--overwrite",
+    )  # fmt: skip
 
     assert (status, out) == (1, "")
     assert "bad.npy" in err
     assert "row 190, feature 5" in err
-    assert (tmp_path / "codes.npy").read_bytes() == b"before"
+    assert (tmp_path / "codes.npy").read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"bad.npy", "codes.npy"}
 
 

@@ -22,6 +22,7 @@ from ..storage.store import Hit
 from .encode import choose_modality
 from .options import AsJson, Debug
 from .output import print_json, print_table
+from .outputs import check_page
 from .thumbnails import THUMBNAIL, is_thumbnail, thumbnail
 from .where import parse_where
 
@@ -102,6 +103,8 @@ def search(
     wanted = parse_where(where)
     if not collection.exists():
         raise InputFileError(f"{collection}: there is no such file.")
+    if open_page:
+        check_page(page, [str(name) for name in (collection, image, vector) if name is not None])
     with Collection.open(collection) as store:
         question = _question(store.hasher, text, image, vector, item, modality)
         into = _into(store.hasher, question.modality, into)
