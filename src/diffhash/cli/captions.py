@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import InputFileError
 from ..files import list_pictures, open_table
 from ..files.source import listed
+from .payloads import check_payloads
 
 __all__ = ["Captioned", "read_captions"]
 
@@ -56,7 +57,7 @@ def read_captions(
     found = Captioned(list_pictures(folder))
     file_column = _column(table.columns, file_column, _FILE_NAMES, "--file-column", table_name)
     caption_column = _column(table.columns, caption_column, _CAPTION_NAMES, "--caption-column", table_name)
-    missing, empty = [], []
+    missing, empty, numbers = [], [], []
     for number, row in enumerate(table.rows()):
         name, caption = str(row.get(file_column)), row.get(caption_column)
         if name not in found.pictures:
@@ -66,6 +67,7 @@ def read_captions(
         else:
             found.captions.append(str(caption))
             found.of.append(name)
+            numbers.append(number)
             rest = {key: value for key, value in row.items() if key not in (file_column, caption_column)}
             found.payloads.append({"file": name, "caption": str(caption), **rest})
     found.n_skipped = len(missing) + len(empty)
@@ -81,6 +83,7 @@ def read_captions(
         )
     if not found.captions:
         raise InputFileError(f"{table_name}: not one caption belongs to a picture in {folder}.")
+    check_payloads(table_name, zip(numbers, found.payloads, strict=True))
     return found
 
 
