@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import os
+import sys
 
 import numpy as np
 import pyarrow
@@ -12,6 +14,8 @@ import pytest
 
 import diffhash as dh
 from diffhash.cli.app import run_app
+from diffhash.cli.captions import read_captions
+from diffhash.errors import InputFileError
 from diffhash.files import read_ids
 
 N = 400
@@ -178,3 +182,16 @@ def test_captions_with_a_row_that_cannot_be_kept_are_named(photos, tmp_path, cap
 
     assert status == 1
     assert "c.jsonl, row 4: this cannot be kept" in err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_pictures_whose_names_are_no_text_are_counted(tmp_path):
+    (tmp_path / "p").mkdir()
+    for name in (b"a.png", b"caf\xe9.png"):
+        (tmp_path / "p" / os.fsdecode(name)).touch()
+    (tmp_path / "c.csv").write_text("file,caption\na.png,one\n")
+    columns = {"file_column": None, "caption_column": None}
+
+    with pytest.raises(InputFileError, match="no UTF-8"):
+        read_captions(tmp_path / "p", str(tmp_path / "c.csv"), **columns, skip=False)
+    assert read_captions(tmp_path / "p", str(tmp_path / "c.csv"), **columns, skip=True).n_skipped == 1

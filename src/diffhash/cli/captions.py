@@ -30,7 +30,7 @@ class Captioned:
     payloads : list of dict
         The whole row of each caption.
     n_skipped : int
-        Rows whose picture or caption is missing, left out.
+        Rows whose picture or caption is missing, and pictures whose name is no text, left out.
     """
 
     pictures: dict[str, Path]
@@ -54,7 +54,8 @@ def read_captions(
     path. With ``skip``, rows without a picture or a caption are counted and left out.
     """
     table = open_table(table_name)
-    found = Captioned(list_pictures(folder))
+    unnamed: list[Path] | None = [] if skip else None
+    found = Captioned(list_pictures(folder, unnamed))
     file_column = _column(table.columns, file_column, _FILE_NAMES, "--file-column", table_name)
     caption_column = _column(table.columns, caption_column, _CAPTION_NAMES, "--caption-column", table_name)
     missing, empty, numbers = [], [], []
@@ -70,7 +71,7 @@ def read_captions(
             numbers.append(number)
             rest = {key: value for key, value in row.items() if key not in (file_column, caption_column)}
             found.payloads.append({"file": name, "caption": str(caption), **rest})
-    found.n_skipped = len(missing) + len(empty)
+    found.n_skipped = len(missing) + len(empty) + len(unnamed or ())
     if missing and not skip:
         raise InputFileError(
             f"{table_name}: {len(missing):,} of its pictures are not in {folder}: {listed(missing, 5)}. "
