@@ -211,6 +211,7 @@ BAD = {
     ),
     "unknown setting": (["fit", "{views}", "--set", "n_landmark=5", "-o", "m"], 2, "n_landmarks"),
     "bad setting": (["fit", "{views}", "--set", "max_iter=none", "-o", "m"], 1, "max_iter"),
+    "too many bits": (["fit", "{views}", "--bits", "4097", "-o", "m"], 2, "4096"),
     "bad method": (["fit", "{views}", "--method", "magic", "-o", "m"], 2, "magic"),
     "no folder": (["fit", "{views}", "--method", "diff", "--bits", "8", "-o", "no/m"], 1, "no folder"),
     "no array named": (["fit", "--view", "x={f}/train.npz#z", "-o", "m"], 1, "'x', 'y'"),
