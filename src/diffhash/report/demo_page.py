@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from ..demo import Answer, DemoResult, Found
 from .demo_figures import recall_svg, roc_svg
+from .html import html_page
 
 __all__ = ["demo_page", "next_steps"]
 
@@ -34,26 +35,7 @@ def demo_page(result: DemoResult) -> str:
         _section("cost", _cost(result)),
         _section("next", _next(result)),
     ]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            # Whatever a name holds: nothing is run, and nothing is fetched.
-            '<meta http-equiv="Content-Security-Policy" '
-            "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">",
-            "<title>Symbols by their names: diffhash</title>",
-            f"<style>\n{_css()}</style>",
-            "</head>",
-            "<body>",
-            *body,
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    return html_page("Symbols by their names: diffhash", _css(), body)
 
 
 def next_steps(result: DemoResult) -> dict[str, str]:

@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from ..reproduction import Chart, Finding, Results, Summary, Table
 from .figures import panel_svg
+from .html import html_page
 from .style import GRID, INK, SERIES, SOFT, Look
 
 __all__ = ["page_html"]
@@ -34,23 +35,7 @@ def page_html(summary: Summary) -> str:
         _section("sweeps", *(_chart(chart) for chart in sweeps)),
         _section("run", _run(summary.results)),
     ]
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            "<title>Multimodal diff-hash, reproduced</title>",
-            f"<style>\n{_css()}</style>",
-            "</head>",
-            "<body>",
-            *body,
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    return html_page("Multimodal diff-hash, reproduced", _css(), body)
 
 
 def _css() -> str:

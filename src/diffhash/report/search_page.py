@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from ..storage.store import Hit
+from .html import html_page
 
 __all__ = ["search_page"]
 
@@ -55,26 +56,7 @@ def search_page(
         title = f"<h2>Query {number}</h2>" if len(found) > 1 else ""
         items = "".join(_hit(hit, is_picture) for hit in hits)
         body.append(f'{title}<ol class="hits">{items}</ol>' if hits else f"{title}<p>Nothing was found.</p>")
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            # Whatever a payload holds: nothing is run, and nothing is fetched.
-            '<meta http-equiv="Content-Security-Policy" '
-            "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">",
-            f"<title>{escape(asked)}</title>",
-            f"<style>\n{css}{_STYLE}</style>",
-            "</head>",
-            "<body>",
-            *body,
-            "</body>",
-            "</html>",
-            "",
-        ]
-    )
+    return html_page(asked, f"{css}{_STYLE}", body)
 
 
 def _hit(hit: Hit, is_picture: Callable[[Any], bool]) -> str:

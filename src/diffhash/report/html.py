@@ -1,0 +1,45 @@
+"""The frame of every page that we write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+__all__ = ["html_page"]
+
+
+def html_page(title: str, css: str, body: Iterable[str]) -> str:
+    """A page that needs no network, and in which nothing is run or fetched whatever its texts hold.
+
+    Parameters
+    ----------
+    title : str
+        Plain text; it is escaped here.
+    css : str
+    body : iterable of str
+        HTML, with everything that came from outside escaped.
+
+    Examples
+    --------
+    >>> "<title>1 &lt; 2</title>" in html_page("1 < 2", "", ["<p>True.</p>"])
+    True
+    """
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            "<head>",
+            '<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta http-equiv="Content-Security-Policy" '
+            "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\">",
+            f"<title>{escape(title)}</title>",
+            f"<style>\n{css}</style>",
+            "</head>",
+            "<body>",
+            *body,
+            "</body>",
+            "</html>",
+            "",
+        ]
+    )
