@@ -310,7 +310,8 @@ def test_rows_by_pairs_without_ids_are_called_by_modality_and_number(files, tmp_
 
 def test_a_build_that_fails_leaves_nothing(files, tmp_path, capsys):
     (tmp_path / "p.csv").write_text("title\n" + "thing\n" * 399)
-    (tmp_path / "a.dh").write_bytes(b"before")
+    dh.Collection.create(tmp_path / "a.dh", files.hasher).close()
+    before = (tmp_path / "a.dh").read_bytes()
 
     status, out, err = run(
         capsys, "build", *views(files), *FAST, "--payload", tmp_path / "p.csv", "-o", tmp_path / "a.dh",
@@ -319,8 +320,8 @@ def test_a_build_that_fails_leaves_nothing(files, tmp_path, capsys):
 
     assert (status, out) == (1, "")
     assert "fewer rows of payload" in err
-    assert {path.name for path in tmp_path.iterdir()} == {"p.csv", "a.dh"}
-    assert (tmp_path / "a.dh").read_bytes() == b"before"
+    assert {path.name for path in tmp_path.iterdir()} - {"a.dh-lock"} == {"p.csv", "a.dh"}
+    assert (tmp_path / "a.dh").read_bytes() == before
 
 
 def test_info_and_verify_as_processes(shapes, files, tmp_path):

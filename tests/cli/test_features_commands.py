@@ -161,16 +161,18 @@ def test_encoding_replaces_a_file_only_when_it_is_whole(files, tmp_path, capsys)
     bad = np.load(files.folder / "test_x.npy")
     bad[190, 5] = np.inf
     np.save(tmp_path / "bad.npy", bad)
-    (tmp_path / "codes.npy").write_bytes(b"before")
+    np.save(tmp_path / "codes.npy", np.zeros((3, 2), dtype=np.uint8))
+    before = (tmp_path / "codes.npy").read_bytes()
 
     status, out, err = run(
-        capsys, "encode", files.folder / "model.dhm", tmp_path / "bad.npy", "-o", tmp_path / "codes.npy"
-    )
+        capsys, "encode", files.folder / "model.dhm", tmp_path / "bad.npy", "-o", tmp_path / "codes.npy",
+        "--overwrite",
+    )  # fmt: skip
 
     assert (status, out) == (1, "")
     assert "bad.npy" in err
     assert "row 190, feature 5" in err
-    assert (tmp_path / "codes.npy").read_bytes() == b"before"
+    assert (tmp_path / "codes.npy").read_bytes() == before
     assert {path.name for path in tmp_path.iterdir()} == {"bad.npy", "codes.npy"}
 
 
@@ -209,6 +211,7 @@ BAD = {
     ),
     "unknown setting": (["fit", "{views}", "--set", "n_landmark=5", "-o", "m"], 2, "n_landmarks"),
     "bad setting": (["fit", "{views}", "--set", "max_iter=none", "-o", "m"], 1, "max_iter"),
+    "too many bits": (["fit", "{views}", "--bits", "4097", "-o", "m"], 2, "4096"),
     "bad method": (["fit", "{views}", "--method", "magic", "-o", "m"], 2, "magic"),
     "no folder": (["fit", "{views}", "--method", "diff", "--bits", "8", "-o", "no/m"], 1, "no folder"),
     "no array named": (["fit", "--view", "x={f}/train.npz#z", "-o", "m"], 1, "'x', 'y'"),

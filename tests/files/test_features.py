@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 
@@ -9,10 +10,12 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
+from numpy.lib import format as npy
 
 import diffhash as dh
 from diffhash.errors import InputFileError, MissingExtraError, NonFiniteError
-from diffhash.files import encode_file, open_features
+from diffhash.files import Source, encode_file, open_features
+from diffhash.files.arrays import load_array
 
 
 @pytest.fixture
@@ -141,6 +144,22 @@ def two_arrays(path):
     np.savez(path, images=np.zeros((2, 2)), texts=np.zeros((2, 2)))
 
 
+def crafted(shape):
+    """A header that promises what is not there."""
+
+    def make(path):
+        content = io.BytesIO()
+        npy.write_array_header_1_0(content, {"descr": "<f4", "fortran_order": False, "shape": shape})
+        content.write(bytes(64))
+        if path.suffix == ".npy":
+            path.write_bytes(content.getvalue())
+            return
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a.npy", content.getvalue())
+
+    return make
+
+
 def no_arrays(path):
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("readme.txt", "no array")
@@ -150,6 +169,10 @@ BAD = {
     "missing": ("x.npy", None, "no such file"),
     "kind": ("x.mat", text("data"), ".npy, .npz"),
     "cut off": ("x.npy", truncated_npy, "cut off"),
+    "too many for a number": ("x.npy", crafted((2**62, 4)), "header promises"),
+    "too many in npz": ("x.npz", crafted((2**62, 4)), "header promises"),
+    "too wide in npz": ("x.npz", crafted((1, 2**44)), "header promises"),
+    "negative": ("x.npy", crafted((-1, 4)), "damaged"),
     "not npy": ("x.npy", text("not an array"), "no .npy array"),
     "empty npy": ("x.npy", text(""), "no .npy array"),
     "objects": ("x.npy", save(np.array([["a", None]], dtype=object), allow_pickle=True), "Python objects"),
@@ -192,6 +215,14 @@ def test_bad_files_are_named_with_what_is_wrong(name, make, words, tmp_path):
 
     assert words in str(caught.value)
     assert name.partition("#")[0] in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [".npy", ".npz"])
+def test_a_whole_array_is_no_larger_than_its_file(kind, tmp_path):
+    crafted((2**44,))(tmp_path / f"x{kind}")
+
+    with pytest.raises(InputFileError, match="cut off"):
+        load_array(Source.parse(tmp_path / f"x{kind}"))
 
 
 def test_a_folder_is_no_file(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 
 import numpy as np
 import pyarrow
@@ -192,11 +194,28 @@ def test_what_is_no_codes_file_is_refused(tmp_path):
 def test_pictures_are_listed_and_nothing_else(tmp_path):
     (tmp_path / "sub" / ".hidden").mkdir(parents=True)
     (tmp_path / "empty").mkdir()
+    (tmp_path / "folder.png").mkdir()
     for name in ("b.PNG", "sub/a.jpg", "sub/.hidden/c.png", "notes.txt", ".d.png"):
         (tmp_path / name).touch()
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.png")
 
     assert list(list_pictures(tmp_path)) == ["b.PNG", "sub/a.jpg"]
     with pytest.raises(InputFileError, match="no picture"):
         list_pictures(tmp_path / "empty")
     with pytest.raises(InputFileError, match="no such folder"):
         list_pictures(tmp_path / "gone")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+def test_pictures_whose_names_are_no_text_are_named_or_left_out(tmp_path):
+    (tmp_path / "a.png").touch()
+    broken = tmp_path / os.fsdecode(b"caf\xe9.png")
+    broken.touch()
+
+    with pytest.raises(InputFileError, match=r"caf\\xe9.png.*--skip") as caught:
+        list_pictures(tmp_path)
+    str(caught.value).encode()
+    left_out = []
+    assert list(list_pictures(tmp_path, left_out)) == ["a.png"]
+    assert left_out == [broken]

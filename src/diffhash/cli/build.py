@@ -34,6 +34,7 @@ from .options import (
     settings_of,
 )
 from .output import megabytes, print_facts, print_json
+from .outputs import Overwrite
 
 __all__ = ["build"]
 
@@ -103,7 +104,7 @@ def build(
     sample: Sample = 20_000,
     seed: Seed = 0,
     settings: Settings = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file if it is there.")] = False,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
     debug: Debug = False,  # noqa: ARG001 - read by run_app
 ) -> None:
@@ -125,7 +126,9 @@ def build(
         raise typer.BadParameter(
             "give --images FOLDER and --captions FILE, or --view NAME=FILE for each modality"
         )
-    check_free(out, overwrite)
+    inputs = [*(view or ()), *(payload or ()), *(labels or ()), *(ids or ())]
+    inputs += [name for name in (captions, model, pairs, negatives) if name is not None]
+    check_free(out, overwrite, inputs)
     hasher = make_hasher(method, bits, seed, settings_of(settings))
     start = time.perf_counter()
     skipped = 0

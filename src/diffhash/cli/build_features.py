@@ -8,12 +8,13 @@ from typing import Any
 
 import typer
 
-from ..files import FeatureFile, encode_file, open_features, open_table
+from ..files import FeatureFile, encode_file, open_features
 from ..hashers.base import BaseHasher
 from .filling import fill, new_collection
 from .learning import Learned, learn
 from .models import load_model
 from .options import by_name, for_all
+from .payloads import read_payloads
 from .progress import Rows
 from .relation import Relation, read_known_ids, read_relation
 
@@ -39,29 +40,28 @@ def build_from_features(
     sources = by_name(view, "--view")
     files = {name: open_features(source) for name, source in sources.items()}
     n_rows = {name: file.count() for name, file in files.items()}
-    known = read_known_ids(for_all(ids, list(files), "--ids"), n_rows)
-    payloads = for_all(payload, list(files), "--payload")
+    named = for_all(ids, list(files), "--ids")
+    known = read_known_ids(named, n_rows)
+    kept = for_all(payload, list(files), "--payload")
     if model is None:
         relation = read_relation(
             n_rows, pairs=pairs, negatives=negatives, labels=labels, ids=ids, aligned=aligned
         )
+    else:
+        # Only whether rows are aligned matters now, which says whether they share ids.
+        relation = Relation(n_rows) if _rows_agree(n_rows, pairs, labels) else Relation(n_rows, labels={})
+    together = len(files) > 1 and _one_object(relation, named, known)
+    names = _ids(n_rows, known, together)
+    payloads = read_payloads(kept, n_rows, together=together)
+    if model is None:
         views = {name: file.array() for name, file in files.items()}
         learned = learn(hasher, views, relation, sample=sample, seed=seed)
         del views
     else:
         learned = Learned(_fitting(load_model(model), files), model, 0.0)
-        # Only whether rows are aligned matters now, which says whether they share ids.
-        relation = Relation(n_rows) if _rows_agree(n_rows, pairs, labels) else Relation(n_rows, labels={})
-    # Aligned rows are one object under one id, with one payload.
-    shared = relation.aligned and len(files) > 1
-    names = _ids(n_rows, known, shared)
     with new_collection(out, learned.hasher) as collection:
-        done: set[str] = set()
         for name, file in files.items():
-            source = payloads.get(name)
-            rows = open_table(source).rows() if source and not (shared and source in done) else None
-            if source:
-                done.add(source)
+            rows = payloads[name].rows() if name in payloads else None
             with Rows(f"adding {name}", n_rows[name]) as bar:
                 blocks = encode_file(learned.hasher, file, name)
                 for n in fill(collection, blocks, name, names[name], rows):
@@ -81,19 +81,37 @@ def _fitting(hasher: BaseHasher, files: dict[str, FeatureFile]) -> BaseHasher:
     return hasher
 
 
-def _ids(n_rows: dict[str, int], known: dict[str, list[Any]], shared: bool) -> dict[str, Iterable[Any]]:
+def _one_object(relation: Relation, named: dict[str, str], known: dict[str, list[Any]]) -> bool:
+    """Whether row r of every view is one object under one id, with one payload.
+
+    So it is with aligned rows, unless they were given different ids, and where one file names the
+    rows of all views.
+    """
+    if relation.aligned:
+        first, *others = list(known.values()) or [[]]
+        return all(other == first for other in others)
+    return len(named) == len(relation.n_rows) and len(set(named.values())) == 1
+
+
+def _ids(n_rows: dict[str, int], known: dict[str, list[Any]], together: bool) -> dict[str, Iterable[Any]]:
     """Ids of the rows of each view, all of one kind.
 
-    Those given; or row numbers where aligned rows share them or there is one view; or the
-    modality's name with the row number.
+    Those given, after the modality's name where two views have the same ids for different objects;
+    or row numbers where rows are one object together or there is one view; or the modality's name
+    with the row number.
     """
-    numbers = len(n_rows) == 1 or shared
-    if shared and known:
+    numbers = len(n_rows) == 1 or together
+    if together and known:
         # One file of ids is enough for aligned rows.
         first = next(iter(known.values()))
         known = {name: known.get(name, first) for name in n_rows}
     as_text = any(isinstance(v, str) for values in known.values() for v in values[:1])
     as_text = as_text or (not numbers and len(known) < len(n_rows))
+    if not numbers:
+        distinct = {str(value) for values in known.values() for value in values}
+        if len(distinct) < sum(map(len, known.values())):
+            known = {name: [f"{name}-{value}" for value in values] for name, values in known.items()}
+            as_text = True
 
     def of(name: str) -> Iterator[Any]:
         if name in known:

@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import InputFileError
 from ..files import list_pictures, open_table
 from ..files.source import listed
+from .payloads import check_payloads
 
 __all__ = ["Captioned", "read_captions"]
 
@@ -29,7 +30,7 @@ class Captioned:
     payloads : list of dict
         The whole row of each caption.
     n_skipped : int
-        Rows whose picture or caption is missing, left out.
+        Rows whose picture or caption is missing, and pictures whose name is no text, left out.
     """
 
     pictures: dict[str, Path]
@@ -53,10 +54,11 @@ def read_captions(
     path. With ``skip``, rows without a picture or a caption are counted and left out.
     """
     table = open_table(table_name)
-    found = Captioned(list_pictures(folder))
+    unnamed: list[Path] | None = [] if skip else None
+    found = Captioned(list_pictures(folder, unnamed))
     file_column = _column(table.columns, file_column, _FILE_NAMES, "--file-column", table_name)
     caption_column = _column(table.columns, caption_column, _CAPTION_NAMES, "--caption-column", table_name)
-    missing, empty = [], []
+    missing, empty, numbers = [], [], []
     for number, row in enumerate(table.rows()):
         name, caption = str(row.get(file_column)), row.get(caption_column)
         if name not in found.pictures:
@@ -66,9 +68,10 @@ def read_captions(
         else:
             found.captions.append(str(caption))
             found.of.append(name)
+            numbers.append(number)
             rest = {key: value for key, value in row.items() if key not in (file_column, caption_column)}
             found.payloads.append({"file": name, "caption": str(caption), **rest})
-    found.n_skipped = len(missing) + len(empty)
+    found.n_skipped = len(missing) + len(empty) + len(unnamed or ())
     if missing and not skip:
         raise InputFileError(
             f"{table_name}: {len(missing):,} of its pictures are not in {folder}: {listed(missing, 5)}. "
@@ -81,6 +84,7 @@ def read_captions(
         )
     if not found.captions:
         raise InputFileError(f"{table_name}: not one caption belongs to a picture in {folder}.")
+    check_payloads(table_name, zip(numbers, found.payloads, strict=True))
     return found
 
 

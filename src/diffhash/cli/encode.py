@@ -14,6 +14,7 @@ from ..hashers.base import BaseHasher
 from .models import load_model
 from .options import AsJson, Debug
 from .output import megabytes, print_facts, print_json
+from .outputs import Overwrite, check_codes
 from .progress import Rows
 
 __all__ = ["choose_modality", "encode"]
@@ -32,6 +33,7 @@ def encode(
             show_default=False,
         ),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
     debug: Debug = False,  # noqa: ARG001 - read by run_app
 ) -> None:
@@ -49,6 +51,7 @@ def encode(
     """
     if out.suffix.lower() != ".npy":
         raise typer.BadParameter(f"--out: codes are written as .npy, got {str(out)!r}")
+    check_codes(out, overwrite, [model, features])
     hasher = load_model(model)
     file = open_features(features)
     modality = choose_modality(hasher, file, modality)

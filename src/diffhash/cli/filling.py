@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 
 from ..errors import InputFileError
 from ..hashers.base import BaseHasher
 from ..storage.collection import Collection
 from ..storage.lock import WriterLock
 from ..types import CodeArray
+from .outputs import check_collection
 
 __all__ = ["check_free", "fill", "new_collection"]
 
@@ -26,12 +26,9 @@ _BATCH = 50_000
 _BESIDE = ("-wal", "-shm", "-journal")
 
 
-def check_free(path: Path, overwrite: bool) -> None:
+def check_free(path: Path, overwrite: bool, inputs: Iterable[str] = ()) -> None:
     """Before any work: the folder is there, and the file is not, unless it may be replaced."""
-    if not path.parent.is_dir():
-        raise InputFileError(f"{path}: there is no folder {path.parent}. Make it first.")
-    if path.exists() and not overwrite:
-        raise typer.BadParameter(f"{path} is there already: choose another name, or add --overwrite")
+    check_collection(path, overwrite, inputs)
 
 
 @contextmanager

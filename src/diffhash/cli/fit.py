@@ -29,6 +29,7 @@ from .options import (
     settings_of,
 )
 from .output import megabytes, print_facts, print_json
+from .outputs import Overwrite, check_model
 from .relation import read_relation
 
 __all__ = ["describe_model", "fit", "modalities_line"]
@@ -47,6 +48,7 @@ def fit(
     sample: Sample = 100_000,
     seed: Seed = 0,
     settings: Settings = None,
+    overwrite: Overwrite = False,
     as_json: AsJson = False,
     debug: Debug = False,  # noqa: ARG001 - read by run_app
 ) -> None:
@@ -65,6 +67,8 @@ def fit(
     names = by_name(view, "--view")
     if not names:
         raise typer.BadParameter("at least one --view NAME=FILE is needed")
+    inputs = [*(view or ()), *(labels or ()), *(ids or ())]
+    check_model(out, overwrite, inputs + [name for name in (pairs, negatives) if name is not None])
     hasher = make_hasher(method, bits, seed, settings_of(settings))
     files = {name: open_features(source) for name, source in names.items()}
     views = {name: file.array() for name, file in files.items()}

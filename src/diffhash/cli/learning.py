@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,15 +60,31 @@ def learn(
         views = {name: view[rows[name]] for name, view in views.items()}
         total = f"a sample of {relation} out of {total}"
     start = time.perf_counter()
-    with Work("learning") as work:
-        parameters = hasher.get_params()
+    parameters = hasher.get_params()
+    title = "choosing settings" if "progress" in parameters else "learning"
+    with Work(title) as work:
         if "progress" in parameters:
-            # Two rounds of at most max_iter each come after the settings are chosen.
-            work.begin(0, 2 * parameters.get("max_iter", 1))
-            hasher.set_params(progress=lambda i, loss: work.advance(1, f"iteration {i}, loss {loss:.4f}"))
+            # Two rounds of at most max_iter each come after the settings are chosen, which takes
+            # a time that nobody knows: only then is there a total.
+            most = 2 * parameters.get("max_iter", 1)
+            hasher.set_params(progress=_reporter(work, most))
         try:
             hasher.fit(views, relation.pairs())
         finally:
             if "progress" in parameters:
                 hasher.set_params(progress=None)
     return Learned(hasher, total, time.perf_counter() - start)
+
+
+def _reporter(work: Work, most: int) -> Callable[[int, float], None]:
+    """Moves the bar on with each iteration, from the first one on."""
+    begun = False
+
+    def report(iteration: int, loss: float) -> None:
+        nonlocal begun
+        if not begun:
+            work.begin(0, most)
+            begun = True
+        work.advance(1, f"iteration {iteration}, loss {loss:.4f}")
+
+    return report

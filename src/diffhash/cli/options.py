@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ..native.checks import MAX_BITS
+
 __all__ = [
     "Aligned",
     "AsJson",
@@ -96,7 +98,7 @@ Aligned = Annotated[
     ),
 ]
 Method = Annotated[MethodName, typer.Option(help="How to learn.", rich_help_panel=_LEARN)]
-Bits = Annotated[int, typer.Option(min=1, max=65536, help="Length of the codes.", rich_help_panel=_LEARN)]
+Bits = Annotated[int, typer.Option(min=1, max=MAX_BITS, help="Length of the codes.", rich_help_panel=_LEARN)]
 Sample = Annotated[
     int,
     typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +23,14 @@ from ..storage.store import Hit
 from .encode import choose_modality
 from .options import AsJson, Debug
 from .output import print_json, print_table
+from .outputs import check_page
 from .thumbnails import THUMBNAIL, is_thumbnail, thumbnail
 from .where import parse_where
 
 __all__ = ["search"]
 
 _MOST_COLUMNS = 4
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
 _NOTHING_KNOWN = "diffhash: none of these words was learned, so what follows says nothing. Try others."
 
 
@@ -48,7 +51,7 @@ class Question:
     modality: str
     raw: Any = None
     vectors: Any = None
-    item: int | str | None = None
+    item: str | None = None
 
 
 def search(
@@ -102,6 +105,8 @@ def search(
     wanted = parse_where(where)
     if not collection.exists():
         raise InputFileError(f"{collection}: there is no such file.")
+    if open_page:
+        check_page(page, [str(name) for name in (collection, image, vector) if name is not None])
     with Collection.open(collection) as store:
         question = _question(store.hasher, text, image, vector, item, modality)
         into = _into(store.hasher, question.modality, into)
@@ -110,7 +115,9 @@ def search(
         found = _ask(store, question, into, k, wanted)
     if open_page:
         picture = thumbnail(image) if image is not None else None
-        write_atomically(page, search_page(question.shown, into, found, picture, is_thumbnail).encode())
+        html = search_page(question.shown, into, found, picture, is_thumbnail)
+        # Bytes of the command line that are no text come as halves of characters.
+        write_atomically(page, html.encode("utf-8", "replace"))
     if as_json:
         print_json(_as_json(question, into, found))
     else:
@@ -198,10 +205,9 @@ def _ask(
     return store.search_raw(question.raw, modality=modality, into=into, k=k, where=where)
 
 
-def _id(store: Collection, text: Any) -> int | str:
+def _id(store: Collection, text: str) -> int | str:
     """An id as it is stored: a number where ids are numbers."""
-    first = next(store.iterate(batch=1), [])
-    return int(text) if first and isinstance(first[0].id, int) and text.lstrip("-").isdigit() else str(text)
+    return int(text) if store.id_kind == "int" and _WHOLE.fullmatch(text) else str(text)
 
 
 def _as_json(question: Question, into: str, found: list[list[Hit]]) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ..featurizers.reading import opaque_picture
+
 __all__ = ["THUMBNAIL", "is_thumbnail", "thumbnail"]
 
 #: Field of a payload that holds one.
@@ -22,9 +24,7 @@ def thumbnail(path: Path) -> str:
 
     with PIL.Image.open(path) as image:
         image.draft("RGB", (2 * _SIDE, 2 * _SIDE))
-        opaque = PIL.Image.new("RGBA", image.size, "white")
-        opaque.alpha_composite(image.convert("RGBA"))
-        small = opaque.convert("RGB")
+        small = opaque_picture(image).convert("RGB")
     small.thumbnail((_SIDE, _SIDE))
     encoded = {}
     for name in ("jpeg", "png"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +25,8 @@ def parse_where(values: Sequence[str] | None) -> dict[str, Any] | None:
     {'and': [{'group': {'eq': 'arrow'}}, {'year': {'ge': 1990}}]}
     >>> parse_where(['{"tag": {"in": ["a", "b"]}}'])
     {'tag': {'in': ['a', 'b']}}
+    >>> parse_where(["name=NaN"])
+    {'name': {'eq': 'NaN'}}
     """
     found = [_parse(value) for value in values or ()]
     if not found:
@@ -53,4 +56,6 @@ def _value(text: str) -> Any:
         value = json.loads(text)
     except ValueError:
         return text
-    return text if isinstance(value, list | dict) else value
+    if isinstance(value, list | dict) or (isinstance(value, float) and not math.isfinite(value)):
+        return text
+    return value

@@ -15,7 +15,7 @@ from ..errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["read_picture", "read_pictures", "require_pillow"]
+__all__ = ["opaque_picture", "read_picture", "read_pictures", "require_pillow"]
 
 
 def require_pillow(caller: str) -> None:
@@ -139,6 +139,16 @@ def _reason(error: Exception) -> str:
 
 def _resized(image: PIL.Image.Image, size: int, mode: Literal["L", "RGB"]) -> NDArray[np.uint8]:
     import PIL.Image
+
+    image = opaque_picture(image).convert(mode)
+    if image.size != (size, size):
+        image = image.resize((size, size), PIL.Image.Resampling.BILINEAR, reducing_gap=2.0)
+    return np.asarray(image, dtype=np.uint8)
+
+
+def opaque_picture(image: PIL.Image.Image) -> PIL.Image.Image:
+    """A picture the right side up, with eight bits to a value and white where it was transparent."""
+    import PIL.Image
     import PIL.ImageOps
 
     image = PIL.ImageOps.exif_transpose(image)
@@ -148,10 +158,7 @@ def _resized(image: PIL.Image.Image, size: int, mode: Literal["L", "RGB"]) -> ND
         image = image.convert("RGBA")
         paper = PIL.Image.new("RGBA", image.size, (255, 255, 255, 255))
         image = PIL.Image.alpha_composite(paper, image)
-    image = image.convert(mode)
-    if image.size != (size, size):
-        image = image.resize((size, size), PIL.Image.Resampling.BILINEAR, reducing_gap=2.0)
-    return np.asarray(image, dtype=np.uint8)
+    return image
 
 
 def _eight_bits(image: PIL.Image.Image) -> PIL.Image.Image:

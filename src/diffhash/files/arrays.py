@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -30,7 +31,19 @@ def read_header(file: IO[bytes], source: Source) -> Header:
         raise InputFileError(f"{source} is no .npy array, or it is damaged ({error}).") from error
     if dtype.hasobject:
         raise InputFileError(f"{source}: an array of Python objects is not read. Save numbers or strings.")
+    if any(n < 0 for n in shape):
+        raise InputFileError(f"{source} is no .npy array, or it is damaged (its shape is {shape}).")
     return shape, fortran, dtype
+
+
+def _check_size(header: Header, start: int, size: int, source: Source) -> None:
+    """Before any memory is taken: a header may promise anything."""
+    shape, _, dtype = header
+    needed = start + math.prod(shape) * dtype.itemsize
+    if size < needed:
+        raise InputFileError(
+            f"{source} is cut off: its header promises {needed:,} bytes, it has {size:,}. Copy it again."
+        )
 
 
 def _blocks(file: IO[bytes], header: Header, source: Source, step: int, keep: int) -> Iterator[NDArray[Any]]:
@@ -69,11 +82,7 @@ class NpyFeatures(FeatureFile):
         shape, self._fortran, self.dtype = self._header
         check_matrix(source, shape, self.dtype)
         self.n_rows, self.n_features = shape
-        size, needed = source.path.stat().st_size, self._start + int(np.prod(shape)) * self.dtype.itemsize
-        if size < needed:
-            raise InputFileError(
-                f"{source} is cut off: its header promises {needed:,} bytes, it has {size:,}. Copy it again."
-            )
+        _check_size(self._header, self._start, source.path.stat().st_size, source)
 
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
         """Rows in turn, in buffers that are used again."""
@@ -101,9 +110,11 @@ class NpzFeatures(FeatureFile):
         self.source, self._member = source, npz_member(source)
         with zipfile.ZipFile(source.path) as archive, archive.open(self._member) as file:
             self._header = read_header(file, source)
+            start, size = file.tell(), archive.getinfo(self._member).file_size
         shape, self._fortran, self.dtype = self._header
         check_matrix(source, shape, self.dtype)
         self.n_rows, self.n_features = shape
+        _check_size(self._header, start, size, source)
 
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
         """Rows in turn, unpacked as they are needed."""
@@ -142,8 +153,13 @@ def load_array(source: Source) -> NDArray[Any]:
     """The whole array of an ``.npy`` or ``.npz`` file, of any shape."""
     try:
         if source.kind == ".npy":
+            with source.path.open("rb") as file:
+                _check_size(read_header(file, source), file.tell(), source.path.stat().st_size, source)
             return np.asarray(np.load(source.path, allow_pickle=False))
         member = npz_member(source)
+        with zipfile.ZipFile(source.path) as archive, archive.open(member) as file:
+            size = archive.getinfo(member).file_size
+            _check_size(read_header(file, source), file.tell(), size, source)
         with np.load(source.path, allow_pickle=False) as archive:
             return np.asarray(archive[member.removesuffix(".npy")])
     except InputFileError:

@@ -13,11 +13,12 @@ __all__ = ["PICTURE_KINDS", "list_pictures"]
 PICTURE_KINDS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 
 
-def list_pictures(folder: str | os.PathLike[str]) -> dict[str, Path]:
+def list_pictures(folder: str | os.PathLike[str], left_out: list[Path] | None = None) -> dict[str, Path]:
     """Pictures in a folder and the folders in it, by their name relative to it (with ``/``), sorted.
 
     Names that come from elsewhere are only ever looked up here, so that none of them leads out of
-    the folder. Hidden files are left out.
+    the folder. Hidden files are left out. A picture whose name is no UTF-8 text is an error; with
+    ``left_out`` it goes there.
 
     Examples
     --------
@@ -35,8 +36,26 @@ def list_pictures(folder: str | os.PathLike[str]) -> dict[str, Path]:
     found = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder)
-        if path.suffix.lower() in PICTURE_KINDS and not any(part.startswith(".") for part in name.parts):
+        hidden = any(part.startswith(".") for part in name.parts)
+        if path.suffix.lower() not in PICTURE_KINDS or hidden or not path.is_file():
+            continue
+        if _is_text(name.as_posix()):
             found[name.as_posix()] = path
+        elif left_out is not None:
+            left_out.append(path)
+        else:
+            raise InputFileError(
+                f"{folder}: the name of the picture {os.fsencode(name)!r} is no UTF-8 text. "
+                "Rename it, or add --skip to leave such pictures out."
+            )
     if not found:
         raise InputFileError(f"{folder}: there is no picture in it ({', '.join(PICTURE_KINDS)}).")
     return dict(sorted(found.items()))
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

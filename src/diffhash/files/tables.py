@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import InputFileError
 from .parquet import open_parquet
+from .plain import plain_values
 from .source import Source, listed
 from .text import csv_records, json_records
 
@@ -155,6 +156,26 @@ class _ParquetTable(TableFile):
             self.columns = list(file.schema_arrow.names)
 
     def rows(self) -> Iterator[Row]:
-        with open_parquet(self.source) as file:
-            for batch in file.iter_batches(batch_size=_BATCH):
-                yield from batch.to_pylist()
+        yield from self._read(self.columns)
+
+    def column(self, name: str | None = None) -> list[Any]:
+        """Values of one column; the others are not read."""
+        name = self.column_name(name)
+        return [row[name] for row in self._read([name])]
+
+    def _read(self, columns: list[str]) -> Iterator[Row]:
+        import pyarrow
+
+        start = 0
+        try:
+            with open_parquet(self.source) as file:
+                for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
+                    values = [
+                        plain_values(column, f"{self.source.path}: column {name!r}", start)
+                        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                    ]
+                    for row in zip(*values, strict=True):
+                        yield dict(zip(batch.schema.names, row, strict=True))
+                    start += batch.num_rows
+        except pyarrow.ArrowException as error:
+            raise InputFileError(f"{self.source.path} is damaged ({error}).") from error

@@ -23,7 +23,7 @@ from .lock import WriterLock
 from .maintenance import Maintenance
 from .model_file import write_atomically
 from .rewrite import check_bits
-from .schema import APPLICATION_ID, new_file
+from .schema import is_collection_file, new_file
 from .writing import Writing
 
 __all__ = ["Collection"]
@@ -173,10 +173,7 @@ def _make_way(target: Path, overwrite: bool, caller: str) -> None:
         # Its log goes into the file and away: a log that is left would be read into the new one.
         Database(target, writable=True).close()
     except CollectionFileError as error:
-        with target.open("rb") as file:
-            head = file.read(100)
-        ours = head[:16] == b"SQLite format 3\0" and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
-        if head and not ours:
+        if target.stat().st_size and not is_collection_file(target):
             raise CollectionExistsError(
                 f"{caller}: {target} is no collection, so it is not replaced. Remove it yourself."
             ) from error

@@ -23,6 +23,7 @@ from ..errors import ModelFileError, NewerFormatError
 
 __all__ = [
     "FORMAT_VERSION",
+    "is_model_file",
     "model_from_bytes",
     "model_to_bytes",
     "read_model",
@@ -137,6 +138,17 @@ def _checksum(text: str, tensors: Mapping[str, NDArray[Any]]) -> str:
         digest.update(f"\n{name} {tensor.dtype.str} {tensor.shape}\n".encode())
         digest.update(tensor.view(np.uint8).data if tensor.size else b"")
     return digest.hexdigest()
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as our model files do, of any version."""
+    with Path(path).open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        head = file.read(length) if length <= _MAX_HEADER else b""
+    try:
+        return _KEY in json.loads(head)["__metadata__"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:

@@ -23,6 +23,7 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from ..errors import CollectionFileError, NewerCollectionError
@@ -33,6 +34,7 @@ __all__ = [
     "NAMES",
     "check_schema",
     "codes_stream",
+    "is_collection_file",
     "new_file",
     "removals_stream",
 ]
@@ -89,6 +91,13 @@ def new_file(model: bytes, n_bits: int, modalities: Sequence[str]) -> bytes:
         return connection.serialize()
     finally:
         connection.close()
+
+
+def is_collection_file(path: Path) -> bool:
+    """Whether a file begins as our collections do, of any version, whole or damaged."""
+    with path.open("rb") as file:
+        head = file.read(100)
+    return head[:16] == b"SQLite format 3\0" and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def check_schema(connection: sqlite3.Connection, path: str) -> None:

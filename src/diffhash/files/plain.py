@@ -1,0 +1,61 @@
+"""Columns of Arrow as values that JSON can hold."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from typing import Any
+
+from ..errors import InputFileError
+
+__all__ = ["plain_values"]
+
+
+def plain_values(column: Any, where: str, start: int) -> list[Any]:
+    """Values of a column: what is no number is None, dates and times are ISO texts.
+
+    Parameters
+    ----------
+    column : pyarrow array
+    where : str
+        File and column, for messages.
+    start : int
+        Number of the first row in the file.
+
+    Raises
+    ------
+    InputFileError
+        For values that JSON has no place for, such as bytes and decimal numbers.
+    """
+    import pyarrow
+
+    kind = column.type
+    if pyarrow.types.is_timestamp(kind) and kind.unit == "ns":
+        # Python's times end at microseconds.
+        column = column.cast(pyarrow.timestamp("us", kind.tz), safe=False)
+    values: list[Any] = column.to_pylist()
+    if pyarrow.types.is_integer(kind) or pyarrow.types.is_boolean(kind) or pyarrow.types.is_string(kind):
+        return values
+    for row, value in enumerate(values):
+        try:
+            values[row] = _plain(value)
+        except TypeError as error:
+            raise InputFileError(
+                f"{where} holds {error} in row {start + row}, which cannot be kept. "
+                "Convert it to text or numbers, or leave the column out."
+            ) from None
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return None if math.isnan(value) else value
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    raise TypeError(f"a value of type {type(value).__name__}")

@@ -1,0 +1,48 @@
+"""The bar while a model is learned."""
+
+from __future__ import annotations
+
+import diffhash as dh
+from diffhash.cli import learning
+from diffhash.cli.relation import Relation
+
+
+def test_the_bar_has_no_total_before_the_settings_are_chosen(monkeypatch):
+    seen = []
+
+    class Bar:
+        def __init__(self, title):
+            seen.append(("title", title))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            seen.append(("end",))
+
+        def begin(self, done, total):
+            seen.append(("begin", done, total))
+
+        def advance(self, _, what):
+            seen.append(("advance", what.split(",")[0]))
+
+    def fit(self, views, pairs):
+        seen.append(("settings",))
+        self.progress(0, 1.0)
+        self.progress(1, 0.5)
+
+    monkeypatch.setattr(learning, "Work", Bar)
+    monkeypatch.setattr(dh.RefinedHash, "fit", fit)
+    hasher = dh.RefinedHash(n_bits=4, max_iter=3)
+
+    learning.learn(hasher, {}, Relation({"x": 5, "y": 5}), sample=0, seed=0)
+
+    assert seen == [
+        ("title", "choosing settings"),
+        ("settings",),
+        ("begin", 0, 6),
+        ("advance", "iteration 0"),
+        ("advance", "iteration 1"),
+        ("end",),
+    ]
+    assert hasher.progress is None
