@@ -79,7 +79,7 @@ def build(
         bool,
         typer.Option(
             "--skip",
-            help="Leave out rows without a picture or a caption, and broken pictures.",
+            help="Leave out rows without a picture or a caption, and pictures that cannot be read or named.",
             rich_help_panel=_FOLDER,
         ),
     ] = False,
