@@ -105,8 +105,9 @@ def test_an_interrupt_while_memory_follows_the_file(path, collection, monkeypatc
         assert reader.verify().problems == ()
 
 
-def test_nothing_is_written_within_a_read(filled):
-    """It would not be committed before the read is over, and not if that fails."""
-    with filled._db.reading(), pytest.raises(CollectionError, match="while it is being read"):
+@pytest.mark.parametrize("open_already", ["reading", "writing"])
+def test_nothing_is_written_within_another_transaction(filled, open_already):
+    """It would not be committed before that one is over, and not if that fails."""
+    with getattr(filled._db, open_already)(), pytest.raises(CollectionError, match="is open"):
         filled.add_codes(codes(1), modality="x")
     assert len(filled.add_codes(codes(1), modality="x")) == 1

@@ -179,10 +179,11 @@ class Database:
     def _transaction(self, begin: str) -> Iterator[None]:
         # Whether this is within another one is never asked of SQLite: an interrupt may have left one open there.
         if self._begun is not None:
-            if begin not in (*self._begun, "BEGIN"):
+            # No call writes within another transaction: one that an interrupt left marked as open would swallow it.
+            if begin != "BEGIN":
                 raise CollectionError(
-                    f"Collection: {self.path} cannot be written to while it is being read by the same call. "
-                    "If a call was interrupted before, open the collection again."
+                    f"Collection: {self.path} cannot be written to while another transaction of the same process "
+                    "is open. If a call was interrupted before, open the collection again."
                 )
             yield
             return
