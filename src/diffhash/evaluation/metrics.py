@@ -55,7 +55,8 @@ def average_precision(table: IntArray, at: int | None = None) -> FloatArray:
     array([0.5])
     """
     relevant = table[..., 1].astype(np.float64)
-    tied = table.sum(axis=-1)
+    # Added rather than summed along the axis, which is several times as slow for two numbers.
+    tied = table[..., 0] + table[..., 1]
     before = np.cumsum(tied, axis=-1) - tied
     counted = tied if at is None else np.clip(at - before, 0, tied)
     relevant_before = np.cumsum(relevant, axis=-1) - relevant
@@ -148,7 +149,7 @@ def expected_hits(table: IntArray, k: int) -> FloatArray:
     >>> expected_hits(np.array([[[1, 1], [0, 1]]]), k=1)
     array([0.5])
     """
-    tied = table.sum(axis=-1)
+    tied = table[..., 0] + table[..., 1]
     before = np.cumsum(tied, axis=-1) - tied
     # Of the items at one distance, those that fit within k are a random choice among them.
     taken = np.clip(k - before, 0, tied)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -218,18 +217,17 @@ class RefinedHash(BaseHasher):
         judges = [self._judge(views, split) for split in splits]
         scores: dict[Setting, tuple[float, float]] = {}
 
-        def try_all(settings: list[Setting], pool: ThreadPoolExecutor) -> Setting:
+        def try_all(settings: list[Setting]) -> Setting:
             for setting in settings:
                 if setting not in scores:
-                    judged = pool.map(lambda judge, setting=setting: judge(setting), judges)
-                    refined, started = np.mean(list(judged), axis=0)
+                    refined, started = np.mean([judge(setting) for judge in judges], axis=0)
                     scores[setting] = float(refined), float(started)
             return max(scores, key=lambda setting: scores[setting])
 
-        # Matrices are small here: a thread for each split gains more than threads within BLAS.
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(len(judges)) as pool:
-            best = try_all(first, pool)
-            best = try_all(further_settings(self, best, by_label=by_label), pool)
+        # Matrices are small here: threads within BLAS gain nothing, and crawl where others use the cores.
+        with threadpool_limits(1, user_api="blas"):
+            best = try_all(first)
+            best = try_all(further_settings(self, best, by_label=by_label))
         refined, started = scores[best]
         return best, refined >= started
 
