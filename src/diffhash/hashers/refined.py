@@ -32,6 +32,7 @@ __all__ = ["RefinedHash"]
 
 _SEARCH_OBJECTS = 1500
 _SEARCH_SPLITS = 2
+_FEW_OBJECTS = 20_000
 
 
 class RefinedHash(BaseHasher):
@@ -164,8 +165,15 @@ class RefinedHash(BaseHasher):
             raise ParameterError(f"{caller}: progress must be a function or None, got {self.progress!r}.")
 
     def _learn(self, couple: Couple) -> Learned:
+        n = max(couple.views[m].shape[0] for m in couple.modalities)
+        # With small matrices threads within BLAS gain nothing, and crawl where others use the cores.
+        with threadpool_limits(1 if n <= _FEW_OBJECTS else None, user_api="blas"):
+            return self._learn_couple(couple)
+
+    def _learn_couple(self, couple: Couple) -> Learned:
         views = [couple.views[m] for m in couple.modalities]
-        setting, refined = self._choose(views, couple.pairs)
+        with threadpool_limits(1, user_api="blas"):
+            setting, refined = self._choose(views, couple.pairs)
         losses: list[float] = []
 
         def progress(iteration: int, loss: float) -> None:
@@ -179,7 +187,7 @@ class RefinedHash(BaseHasher):
             warnings.warn(
                 f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         projections: dict[str, FloatArray] = {}
         thresholds: dict[str, FloatArray] = {}
@@ -224,10 +232,8 @@ class RefinedHash(BaseHasher):
                     scores[setting] = float(refined), float(started)
             return max(scores, key=lambda setting: scores[setting])
 
-        # Matrices are small here: threads within BLAS gain nothing, and crawl where others use the cores.
-        with threadpool_limits(1, user_api="blas"):
-            best = try_all(first)
-            best = try_all(further_settings(self, best, by_label=by_label))
+        best = try_all(first)
+        best = try_all(further_settings(self, best, by_label=by_label))
         refined, started = scores[best]
         return best, refined >= started
 
