@@ -67,7 +67,7 @@ from diffhash.cli.app import run_app
 out = io.StringIO()
 cpu = time.process_time()
 with redirect_stdout(out):
-    status = run_app(["encode", *sys.argv[1:3], "--modality", "x", "-o", sys.argv[3], "--json"])
+    status = run_app(["encode", *sys.argv[1:3], "--modality", "x", "-o", sys.argv[3], "--overwrite", "--json"])
 cpu = time.process_time() - cpu
 assert status == 0
 print(json.dumps({"seconds": json.loads(out.getvalue())["seconds"], "cpu": cpu, "memory": peak()}))
