@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 
 import numpy as np
 import pytest
@@ -20,18 +19,7 @@ from diffhash.errors import (
 )
 from diffhash.storage.schema import APPLICATION_ID, FORMAT_VERSION
 
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions and limits of POSIX")
-
-
-def codes(n):
-    return np.random.default_rng(n).integers(0, 256, (n, 2), dtype=np.uint8)
-
-
-def sql(path, *statements):
-    connection = sqlite3.connect(path, isolation_level=None)
-    for statement in statements:
-        connection.execute(statement)
-    connection.close()
+from .tools import sql
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import diffhash as dh
@@ -23,18 +21,7 @@ from diffhash.errors import (
 from diffhash.storage import log
 from diffhash.storage.lock import check_log
 
-posix = pytest.mark.skipif(os.name != "posix", reason="permissions and limits of POSIX")
-
-
-def codes(n):
-    return np.random.default_rng(n).integers(0, 256, (n, 2), dtype=np.uint8)
-
-
-def sql(path, *statements):
-    connection = sqlite3.connect(path, isolation_level=None)
-    for statement in statements:
-        connection.execute(statement)
-    connection.close()
+from .tools import codes, posix, sql
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved"])

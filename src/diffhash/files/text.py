@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -56,8 +57,9 @@ class _TextFeatures(FeatureFile):
 
     n_rows: int | None = None
 
+    @abstractmethod
     def _records(self) -> Iterator[tuple[int, Any]]:
-        raise NotImplementedError
+        """Number and content of each row."""
 
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:  # noqa: ARG002 - every block is new
         """Rows in turn, as float64."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Self
 
@@ -24,7 +25,7 @@ class AbsentFeaturizer(NamedTuple):
     arrays: dict[str, NDArray[Any]]
 
 
-class FeaturizerMixin:
+class FeaturizerMixin(ABC):
     """What a fitted hasher can do with raw objects; see :class:`BaseHasher`."""
 
     modalities_: tuple[str, ...]
@@ -136,9 +137,10 @@ class FeaturizerMixin:
         n_features = self.n_features_in_[modality]
         return modality, check_features(features, n_features, caller=caller, modality=modality)
 
+    @abstractmethod
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
         """Binary codes of features: of BaseHasher, which derives from this class."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check_fitted(self, caller: str) -> None:
-        raise NotImplementedError
+        """Raise unless ``fit`` or ``load`` was called."""
