@@ -41,6 +41,7 @@ ORDER = [
     ["hashers.raw"],
     ["hashers.base", "hashers.features", "hashers.spectral", "hashers.refined_settings"],
     ["hashers.refined_fit"],
+    ["hashers.refined_search"],
     ["hashers.diff", "hashers.kernel_diff", "hashers.boosted", "hashers.refined"],
     ["hashers.featurizer_io", "hashers.model_io", "hashers"],
     ["datasets"],

@@ -11,6 +11,7 @@ from scipy.optimize import approx_fprime
 import diffhash as dh
 from diffhash.refinement import Affine, PairLoss, refine
 from diffhash.rotation import rotated_frame, useful_rank
+from diffhash.spectral_start import SpectralStart
 
 from .strategies import problems
 
@@ -87,6 +88,44 @@ def test_refinement_lowers_its_loss_and_reports_progress(rng, one_view):
     assert seen[-1][1] <= seen[0][1]
     again, _ = refine(x, None if one_view else y, loss, start, penalty=1e-4)
     np.testing.assert_array_equal(found.weights[0], again.weights[0])
+
+
+@pytest.mark.parametrize("one_view", [False, True])
+def test_scales_mean_scaled_features(rng, one_view):
+    """The same start and the same minimum as with features that were multiplied beforehand."""
+    labels = rng.integers(0, 3, 80)
+    views = [rng.normal(size=(3, d))[labels] + 0.5 * rng.normal(size=(80, d)) for d in (5, 7)]
+    scales = [rng.uniform(0.3, 3.0, d) for d in (5, 7)]
+    if one_view:
+        views, scales = views[:1], scales[:1]
+    pairs = dh.Pairs.from_labels(*[labels] * len(views)).resolve(*[80] * len(views))
+    scaled = [X * s for X, s in zip(views, scales, strict=True)]
+    found = []
+    for features, factors in ((views, scales), (scaled, [np.ones_like(s) for s in scales])):
+        x, y = features[0], None if one_view else features[1]
+        start = SpectralStart(x, y, pairs, np.random.default_rng(0)).bits(
+            factors, 6, np.random.default_rng(1)
+        )
+        refined, _ = refine(x, y, PairLoss(pairs, 6, -1.0), start, penalty=1e-3, scales=factors, max_iter=5)
+        found.append((start, refined))
+    (start, refined), (other_start, other_refined) = found
+    np.testing.assert_allclose(start.weights[-1], other_start.weights[-1], atol=1e-10)
+    np.testing.assert_allclose(refined.weights[0], other_refined.weights[0], atol=1e-7)
+    np.testing.assert_allclose(refined.offsets[-1], other_refined.offsets[-1], atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["labels", "aligned", "listed", "one view"])
+def test_gradients_keep_the_type_of_the_codes(rng, kind):
+    """Double precision creeping in would more than double the time."""
+    pairs = {
+        "labels": dh.Pairs.from_labels([0, 1, 0, 2], [0, 1, 2, 2]).resolve(4, 4),
+        "aligned": dh.Pairs.aligned(4).resolve(4, 4),
+        "listed": dh.Pairs(([0, 1], [1, 2]), ([0, 3], [3, 3])).resolve(4, 4),
+        "one view": dh.Pairs.from_labels([0, 1, 0, 1]).resolve(4),
+    }[kind]
+    H, G = (rng.normal(size=(4, 3)).astype(np.float32) for _ in "xy")
+    _, dH, dG = PairLoss(pairs, 3, -0.7)(H, H if kind == "one view" else G)
+    assert dH.dtype == dG.dtype == np.float32
 
 
 def test_the_frame_is_made_of_orthogonal_matrices_that_quantise_better_than_chance(rng):

@@ -13,7 +13,7 @@ same group by group: linear in the number of objects, with no pair enumerated or
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,9 @@ from .pair_sets import ResolvedPairs
 from .types import BoolArray, FloatArray, IntArray, PairIndex
 
 __all__ = ["Affine", "PairLoss", "Progress", "refine"]
+
+#: Share of itself by which a loss falls that hardly falls.
+_HARDLY = 1e-3
 
 #: Called after every iteration with its number and the loss.
 Progress = Callable[[int, float], None]
@@ -111,10 +114,11 @@ class PairLoss:
             self._own.append((self._groups.self_related, -self._related))
 
     def __call__(self, H: FloatArray, G: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Loss, and its gradients with respect to the codes of both sides (the same array for one view)."""
+        """Loss, and its gradients with respect to the codes of both sides, of the type of the codes."""
         loss = self.constant
+        # Coefficients are plain numbers below: NumPy's own would turn float32 products into float64.
         if self._every.any():
-            q, c = self._every
+            q, c = self._every.tolist()
             gram_h, gram_g = H.T @ H, G.T @ G
             sum_h, sum_g = H.sum(axis=0, dtype=np.float64), G.sum(axis=0, dtype=np.float64)
             loss += q * float(np.vdot(gram_h, gram_g)) + c * float(sum_h @ sum_g)
@@ -125,11 +129,11 @@ class PairLoss:
             dH, dG = np.zeros_like(H), np.zeros_like(G)
         if self._related.any():
             assert self._groups is not None
-            loss += self._groups.add(H, G, dH, dG, *self._related)
+            loss += self._groups.add(H, G, dH, dG, *self._related.tolist())
         if self._aligned.any():
             loss += _add_rows(H, G, dH, dG, slice(None), self._aligned)
-        for rows, (q, c) in self._own:
-            loss += _add_rows(H, G, dH, dG, rows, np.array([q, c]))
+        for rows, coefficients in self._own:
+            loss += _add_rows(H, G, dH, dG, rows, coefficients)
         for (index, (q, c)), matrix in zip(self._listed, self._matrices, strict=True):
             products = np.einsum("ij,ij->i", H[index[0]], G[index[1]])
             loss += q * float(np.vdot(products, products)) + c * float(products.sum(dtype=np.float64))
@@ -142,7 +146,7 @@ class PairLoss:
 
 def _add_rows(H: Any, G: Any, dH: Any, dG: Any, rows: Any, coefficients: FloatArray) -> float:
     """Pairs of each row with the same row of the other side."""
-    q, c = coefficients
+    q, c = coefficients.tolist()
     products = np.einsum("ij,ij->i", H[rows], G[rows])
     slope = (2 * q * products + c).astype(H.dtype)[:, None]
     dH[rows] += slope * G[rows]
@@ -161,6 +165,7 @@ class _Grouped:
     def add(self, H: FloatArray, G: FloatArray, dH: FloatArray, dG: FloatArray, q: float, c: float) -> float:
         """Add gradients in place and return the loss."""
         m = H.shape[1]
+        H, G = self._x.ordered(H), self._y.ordered(G)
         grams_h, sums_h = self._x.grams(H)
         grams_g, sums_g = self._y.grams(G)
         near_g, near_h = (
@@ -177,31 +182,35 @@ class _Segments:
 
     def __init__(self, groups: IntArray, n_groups: int) -> None:
         self._order = np.argsort(groups, kind="stable")
-        self._ends = np.cumsum(np.bincount(groups, minlength=n_groups))
-        self._starts = np.r_[0, self._ends[:-1]]
+        ends = np.cumsum(np.bincount(groups, minlength=n_groups))
+        starts = np.r_[0, ends[:-1]]
+        self._n_groups = n_groups
+        self._runs = [(g, slice(a, b)) for g, (a, b) in enumerate(zip(starts, ends, strict=True)) if b > a]
 
-    def _runs(self) -> Any:
-        return (
-            (g, self._order[a:b])
-            for g, (a, b) in enumerate(zip(self._starts, self._ends, strict=True))
-            if b > a
-        )
+    def ordered(self, H: FloatArray) -> FloatArray:
+        """The rows, one group after another."""
+        return np.asarray(H[self._order])
 
-    def grams(self, H: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def grams(self, ordered: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Gram matrix (n_groups, m, m) and sum (n_groups, m) of the rows of each group."""
-        m = H.shape[1]
-        grams, sums = np.zeros((len(self._ends), m, m), H.dtype), np.zeros((len(self._ends), m), H.dtype)
-        for g, rows in self._runs():
-            block = H[rows]
-            grams[g], sums[g] = block.T @ block, block.sum(axis=0)
+        m, dtype = ordered.shape[1], ordered.dtype
+        grams, sums = np.zeros((self._n_groups, m, m), dtype), np.zeros((self._n_groups, m), dtype)
+        for g, run in self._runs:
+            block = ordered[run]
+            np.matmul(block.T, block, out=grams[g])
+            block.sum(axis=0, out=sums[g])
         return grams, sums
 
     def add_products(
-        self, H: FloatArray, target: FloatArray, matrices: FloatArray, vectors: FloatArray
+        self, ordered: FloatArray, target: FloatArray, matrices: FloatArray, vectors: FloatArray
     ) -> None:
         """Add ``h @ matrices[g] + vectors[g]`` to the rows of each group g."""
-        for g, rows in self._runs():
-            target[rows] += H[rows] @ matrices[g].astype(H.dtype) + vectors[g].astype(H.dtype)
+        matrices, vectors = matrices.astype(ordered.dtype), vectors.astype(ordered.dtype)
+        products = np.empty_like(ordered)
+        for g, run in self._runs:
+            np.matmul(ordered[run], matrices[g], out=products[run])
+            products[run] += vectors[g]
+        target[self._order] += products
 
 
 def refine(
@@ -211,27 +220,31 @@ def refine(
     start: Affine,
     *,
     penalty: float,
+    scales: Sequence[FloatArray] | None = None,
     slopes: tuple[float, ...] = (1.0,),
     max_iter: int = 60,
     tolerance: float = 1e-5,
     progress: Progress | None = None,
 ) -> tuple[Affine, bool]:
-    """Minimise the loss of ``tanh(slope * (features @ weights + offsets))`` by L-BFGS.
+    """Minimise the loss of ``tanh(slope * (scales * features @ weights + offsets))`` by L-BFGS.
 
     Parameters
     ----------
     x, y : arrays of shape (n, d), (n', d')
-        Whitened features, in which a penalty on the weights is fair; ``y`` None for one view.
+        Features of each view; ``y`` None for one view.
     loss : PairLoss
     start : Affine
     penalty : float
         Times the mean squared length of the bits' weights, added to the loss.
+    scales : one or two arrays of shape (d,), (d',), optional
+        What whitens the features, so that a penalty on the weights is fair; no scaled copy of them is made.
     slopes : increasing numbers
         The smooth sign is made steeper in as many rounds.
     max_iter : int
-        In each round.
+        Times the number of rounds; what one leaves the next may use.
     tolerance : float
-        A round ends when the loss falls by less than this share of itself.
+        The last round ends when the loss falls by less than this share of itself, the others already
+        when it hardly falls, which a steeper sign may change.
     progress : function, optional
 
     Returns
@@ -241,8 +254,9 @@ def refine(
     sides = [x] if y is None else [x, y]
     m = start.weights[0].shape[1]
     sizes = [side.shape[1] * m for side in sides]
-    scale = penalty / m
+    per_bit = penalty / m
     dtype = x.dtype
+    columns = [s[:, None] for s in scales] if scales is not None else [np.ones((1, 1))] * len(sides)
 
     def split(theta: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
         parts = np.split(theta, np.cumsum([*sizes, *[m] * len(sides)])[:-1])
@@ -251,8 +265,8 @@ def refine(
     def value_and_gradient(theta: FloatArray, slope: float) -> tuple[float, FloatArray]:
         weights, offsets = split(theta)
         codes = []
-        for side, w, b in zip(sides, weights, offsets, strict=True):
-            values = side @ (slope * w).astype(dtype)
+        for side, column, w, b in zip(sides, columns, weights, offsets, strict=True):
+            values = side @ (slope * column * w).astype(dtype)
             values += (slope * b).astype(dtype)
             codes.append(np.tanh(values, out=values))
         value, *gradients = loss(codes[0], codes[-1])
@@ -265,9 +279,9 @@ def refine(
             np.subtract(1.0, code, out=code)
             gradient *= code
             gradient *= slope
-        for side, gradient, w in zip(sides, gradients, weights, strict=True):
-            value += scale * float(np.vdot(w, w))
-            pieces.append((side.T @ gradient + 2 * scale * w).astype(np.float64).ravel())
+        for side, column, gradient, w in zip(sides, columns, gradients, weights, strict=True):
+            value += per_bit * float(np.vdot(w, w))
+            pieces.append((column * (side.T @ gradient) + 2 * per_bit * w).ravel())
         pieces += [gradient.sum(axis=0, dtype=np.float64) for gradient in gradients]
         return value, np.concatenate(pieces)
 
@@ -282,7 +296,7 @@ def refine(
         if progress is not None:
             progress(done, float(intermediate_result.fun))
 
-    for slope in slopes:
+    for number, slope in enumerate(slopes, 1):
         found = scipy.optimize.minimize(
             value_and_gradient,
             theta,
@@ -290,7 +304,11 @@ def refine(
             jac=True,
             method="L-BFGS-B",
             callback=report,
-            options={"maxiter": max_iter, "ftol": tolerance, "maxcor": 10},
+            options={
+                "maxiter": number * max_iter - done,
+                "ftol": tolerance if number == len(slopes) else max(tolerance, _HARDLY),
+                "maxcor": 10,
+            },
         )
         theta, converged = found.x, bool(found.success)
     weights, offsets = split(theta)

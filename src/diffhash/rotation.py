@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
 from .types import FloatArray
 
@@ -57,12 +56,15 @@ def rotated_frame(values: FloatArray, n_bits: int, rng: np.random.Generator, n_i
     cut through clusters. Each fitted rotation avoids that, and different starts find different ones.
     """
     d = values.shape[1]
-    blocks = []
-    for _ in range(-(-n_bits // d)):
-        rotation = np.linalg.qr(rng.standard_normal((d, d)))[0]
-        for _ in range(n_iter):
-            signs = np.copysign(1.0, values @ rotation)
-            u, _, vt = scipy.linalg.svd(signs.T @ values, full_matrices=False)
-            rotation = (u @ vt).T
-        blocks.append(rotation)
-    return np.concatenate(blocks, axis=1)[:, :n_bits]
+    count = -(-n_bits // d)
+    rotations = np.stack([np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(count)])
+    last = np.empty((0, 0))
+    for _ in range(n_iter):
+        # All rotations side by side: (n, count * d).
+        signs = np.copysign(1.0, values @ rotations.transpose(1, 0, 2).reshape(d, -1))
+        if np.array_equal(signs, last):
+            break
+        last = signs
+        u, _, vt = np.linalg.svd((signs.T @ values).reshape(count, d, d), full_matrices=False)
+        rotations = (u @ vt).transpose(0, 2, 1)
+    return np.concatenate(list(rotations), axis=1)[:, :n_bits]

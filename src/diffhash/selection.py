@@ -29,7 +29,9 @@ def hold_out(
 ) -> list[HeldOut]:
     """Split objects at random, each time with others to judge by as far as they go.
 
-    A split of which a part would have no positive or no negative pair is left out.
+    Of listed positives that are not aligned whole pairs are drawn: objects drawn one by one would
+    hardly have a partner among the others. A split of which a part would have no positive or no negative
+    pair is left out.
 
     Parameters
     ----------
@@ -41,9 +43,7 @@ def hold_out(
     rng : Generator
     n_splits : int
     """
-    order_x = rng.permutation(pairs.n_x)[:max_objects]
-    together = pairs.one_view or pairs.aligned or pairs.n_x == pairs.n_y
-    order_y = order_x if together else rng.permutation(pairs.n_y)[:max_objects]
+    order_x, order_y = _drawn(pairs, max_objects, rng)
     splits = []
     for _ in range(n_splits):
         cut_x, cut_y = (int(len(order) * (1 - share)) for order in (order_x, order_y))
@@ -59,12 +59,38 @@ def hold_out(
     return splits
 
 
-def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs) -> float:
+def _drawn(pairs: ResolvedPairs, max_objects: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Rows of either view in a random order; those of a listed pair are near each other."""
+    if pairs.positive is None or pairs.aligned:
+        x = rng.permutation(pairs.n_x)[:max_objects]
+        together = pairs.one_view or pairs.n_x == pairs.n_y
+        return x, x if together else rng.permutation(pairs.n_y)[:max_objects]
+    order = rng.permutation(len(pairs.positive[0]))[:max_objects]
+    i, j = (side[order] for side in pairs.positive)
+    if pairs.one_view:
+        both = _in_order_of_appearance(np.column_stack([i, j]).ravel())[:max_objects]
+        return both, both
+    return _in_order_of_appearance(i), _in_order_of_appearance(j)
+
+
+def _in_order_of_appearance(rows: IntArray) -> IntArray:
+    values, first = np.unique(rows, return_index=True)
+    return np.asarray(values[np.argsort(first)])
+
+
+def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, ways: str = "both") -> float:
     """How well codes tell similar from dissimilar pairs: higher is better.
 
     Mean average precision of both directions where it is known what is relevant (labels, or every
     other pair being dissimilar); where both sets are listed, the chance that a positive pair is
     nearer than a negative one.
+
+    Parameters
+    ----------
+    x, y : packed codes of the rows of each view
+    pairs : ResolvedPairs
+    ways : {"both", "there", "back"}
+        Who asks: rows of either view, of the first, or of the second.
     """
     if pairs.positive is not None and pairs.negative is not None:
         near, far = (
@@ -73,8 +99,8 @@ def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs) -> float:
         )
         nearer = np.cumsum(near) - near / 2
         return float(nearer @ far / (near.sum() * far.sum()))
-    tables = [_table(x, y, pairs)]
-    if not pairs.one_view:
+    tables = [] if ways == "back" else [_table(x, y, pairs)]
+    if ways != "there" and not pairs.one_view:
         tables.append(_table(y, x, pairs, flip=True))
     values = [average_precision(table) for table in tables]
     return float(np.mean([0.0 if np.isnan(v).all() else np.nanmean(v) for v in values]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
@@ -14,20 +16,21 @@ from .rotation import rotated_frame, useful_rank
 from .types import FloatArray
 from .view_moments import pair_moments
 
-__all__ = ["N_PERMUTATIONS", "bits_in_subspace", "paired_directions", "spectral_start", "strongest"]
+__all__ = ["N_PERMUTATIONS", "SpectralStart", "bits_in_subspace", "strongest"]
 
 #: Shuffles of the permutation test for the useful rank.
 N_PERMUTATIONS = 5
 #: A start has at most so many directions when the features have more.
 MAX_DIRECTIONS = 256
-#: Up to here a full decomposition is as fast as Lanczos' method.
-_SMALL = 64
+#: Up to here all eigenvalues take no longer than Lanczos' method.
+_SMALL = 256
 
 
-def paired_directions(
-    x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs, rng: np.random.Generator
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Directions along which similar objects agree more than shuffled ones would.
+class SpectralStart:
+    """The spectral solution of two views, for any scaling of their coordinates.
+
+    The differences of covariances, of the pairs and of shuffled ones, are taken once; a scaling only
+    multiplies their rows and columns.
 
     Parameters
     ----------
@@ -35,36 +38,75 @@ def paired_directions(
         Coordinates of the two views; ``y`` None for one view.
     pairs : ResolvedPairs
     rng : Generator
-
-    Returns
-    -------
-    A, B : arrays of shape (d, rank), (d', rank), with orthonormal columns
-    strengths : array of shape (rank,)
-        Singular values, the largest first.
     """
 
-    def difference(first: FloatArray, second: FloatArray) -> FloatArray:
-        view_x, view_y = (MappedView(v, LinearMap(np.zeros(v.shape[1]))) for v in (first, second))
-        positive, negative = pair_moments(view_x, view_y, pairs).covariances()
-        return covariance_difference(positive, negative, 1.0)
+    def __init__(
+        self, x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs, rng: np.random.Generator
+    ) -> None:
+        self._sides = [x] if y is None else [x, y]
 
-    if y is None:
-        matrix = difference(x, x)
-        P, values = eigen_projections(matrix, len(matrix))
-        Q, strengths = P, np.maximum(-values, 0.0)
-    else:
-        matrix = difference(x, y)
-        P, Q, strengths = _leading(matrix)
-    null = []
-    for _ in range(N_PERMUTATIONS):
-        # Shuffled objects keep everything but what belongs together.
-        if y is None:
-            shuffled = x[rng.permutation(len(x))]
-            null.append(strongest(difference(shuffled, shuffled), rng, symmetric=True))
+        def difference(first: FloatArray, second: FloatArray) -> FloatArray:
+            view_x, view_y = (MappedView(v, LinearMap(np.zeros(v.shape[1]))) for v in (first, second))
+            positive, negative = pair_moments(view_x, view_y, pairs).covariances()
+            return covariance_difference(positive, negative, 1.0)
+
+        self._difference = difference(x, self._sides[-1])
+        self._shuffled = []
+        for _ in range(N_PERMUTATIONS):
+            # Shuffled objects keep everything but what belongs together.
+            second = self._sides[-1][rng.permutation(len(self._sides[-1]))]
+            self._shuffled.append(difference(second if y is None else x, second))
+
+    def directions(
+        self, scales: Sequence[FloatArray], rng: np.random.Generator
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Directions along which similar objects agree more than shuffled ones would.
+
+        Parameters
+        ----------
+        scales : one or two arrays of shape (d,), (d',)
+            What the coordinates are multiplied by.
+        rng : Generator
+
+        Returns
+        -------
+        A, B : arrays of shape (d, rank), (d', rank), with orthonormal columns
+        strengths : array of shape (rank,)
+            Singular values, the largest first.
+        """
+        one_view = len(self._sides) == 1
+        scale = np.outer(scales[0], scales[-1])
+        matrix = scale * self._difference
+        if one_view:
+            P, values = eigen_projections(matrix, len(matrix))
+            Q, strengths = P, np.maximum(-values, 0.0)
         else:
-            null.append(strongest(difference(x, y[rng.permutation(len(y))]), rng))
-    rank = useful_rank(strengths, np.array(null))
-    return P[:rank].T, Q[:rank].T, strengths[:rank]
+            P, Q, strengths = _leading(matrix)
+        null = [strongest(scale * shuffled, rng, symmetric=one_view) for shuffled in self._shuffled]
+        rank = useful_rank(strengths, np.array(null))
+        return P[:rank].T, Q[:rank].T, strengths[:rank]
+
+    def bits(self, scales: Sequence[FloatArray], n_bits: int, rng: np.random.Generator) -> Affine:
+        """Bits inside the useful subspace: paired directions, weighed by their strength and rotated.
+
+        Parameters
+        ----------
+        scales : one or two arrays of shape (d,), (d',)
+            What the coordinates are multiplied by; the weights found apply to the scaled ones.
+        n_bits : int
+            May be more than there are directions.
+        rng : Generator
+        """
+        A, B, strengths = self.directions(scales, rng)
+        ways = (A,) if len(self._sides) == 1 else (A, B)
+        values = [
+            side @ (scale[:, None] * way).astype(side.dtype)
+            for side, scale, way in zip(self._sides, scales, ways, strict=True)
+        ]
+        mixes = bits_in_subspace(values, strengths, n_bits, rng)
+        turned = [np.asarray(way @ mix, dtype=np.float64) for way, mix in zip(ways, mixes, strict=True)]
+        zero = np.zeros(n_bits)
+        return Affine((turned[0], turned[-1]), (zero, zero))
 
 
 def _leading(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -88,32 +130,11 @@ def strongest(matrix: FloatArray, rng: np.random.Generator, *, symmetric: bool =
     """The largest singular value; of a symmetric matrix, the size of the most negative eigenvalue."""
     if symmetric:
         return max(0.0, -float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]))
-    if min(matrix.shape) < _SMALL:
-        return float(np.linalg.norm(matrix, 2))
+    if min(matrix.shape) <= _SMALL:
+        gram = matrix @ matrix.T if len(matrix) <= matrix.shape[1] else matrix.T @ matrix
+        return float(np.sqrt(max(0.0, np.linalg.eigvalsh(gram)[-1])))
     v0 = rng.standard_normal(min(matrix.shape))
     return float(scipy.sparse.linalg.svds(matrix, k=1, v0=v0, return_singular_vectors=False)[0])
-
-
-def spectral_start(
-    x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs, n_bits: int, rng: np.random.Generator
-) -> Affine:
-    """Bits inside the useful subspace: paired directions, weighed by their strength and rotated.
-
-    Parameters
-    ----------
-    x, y : arrays of shape (n, d), (n', d')
-        Whitened coordinates; ``y`` None for one view.
-    pairs : ResolvedPairs
-    n_bits : int
-        May be more than there are directions.
-    rng : Generator
-    """
-    A, B, strengths = paired_directions(x, y, pairs, rng)
-    sides = [(x, A)] if y is None else [(x, A), (y, B)]
-    mixes = bits_in_subspace([side @ w for side, w in sides], strengths, n_bits, rng)
-    turned = [np.asarray(w @ mix, dtype=np.float64) for (_, w), mix in zip(sides, mixes, strict=True)]
-    zero = np.zeros(n_bits)
-    return Affine((turned[0], turned[-1]), (zero, zero))
 
 
 def bits_in_subspace(

@@ -69,10 +69,11 @@ def test_stopping_while_the_loss_still_falls_is_told():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 30))
     views = {"x": x, "y": x @ rng.normal(size=(30, 30))}
+    labels = (x[:, 0] > 0) + 2 * (x[:, 1] > 0) + 4 * (x[:, 2] > 0)
     with pytest.warns(ConvergenceWarning, match="Raise max_iter"):
         dh.RefinedHash(
             n_bits=24, max_iter=6, features="linear", ridge=0.0, penalty=0.0, negative_target=0.0
-        ).fit(views, dh.Pairs.aligned(200))
+        ).fit(views, dh.Pairs.from_labels(labels, labels))
 
 
 @pytest.mark.parametrize("n", [4, 9])

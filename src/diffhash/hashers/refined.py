@@ -10,27 +10,21 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from ..codes import pack
 from ..errors import ConvergenceWarning, ParameterError
 from ..maps.kernel import never_negative
 from ..pair_sets import ResolvedPairs
-from ..selection import HeldOut, hold_out, score_codes
+from ..selection import hold_out
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
 from .refined_fit import SettingFitter
-from .refined_settings import (
-    Effort,
-    Setting,
-    first_settings,
-    full_effort,
-    further_settings,
-    search_effort,
-)
+from .refined_search import Judge, SettingSearch
+from .refined_settings import Effort, Setting, first_settings, full_effort, search_effort, search_plan
 
 __all__ = ["RefinedHash"]
 
-_SEARCH_OBJECTS = 1500
+#: Objects that take part in the search for settings: a label tells more of an object than one partner.
+_SEARCH_LABELLED, _SEARCH_PAIRED = 1500, 3000
 _SEARCH_SPLITS = 2
 _FEW_OBJECTS = 20_000
 
@@ -67,14 +61,16 @@ class RefinedHash(BaseHasher):
     positive_weight : float
         Mass of the positives when the negatives have 1.
     max_rank : "auto" or int
-        Whitened coordinates kept of each view; "auto" is 256 of kernel features, 1,024 of linear ones.
+        Whitened coordinates kept of each view; "auto" is 512 of kernel features (256 for more than 50,000
+        objects), 1,024 of linear ones.
     max_iter : int
-        At most this many iterations in each of the two rounds, of which the second has a steeper sign.
+        At most twice this many iterations, in two rounds of which the second has a steeper sign.
     min_share : float
         A bit that fewer than this share of a view's training objects have (or lack) gets the median
         as its threshold.
     validation_share : float
-        Of the training objects on which "auto" judges (at most 1,500 objects take part).
+        Of the training objects on which "auto" judges (at most 1,500 objects take part, 3,000
+        without labels).
     progress : function or None
         Called as ``progress(iteration, loss)``.
     random_state : int or None
@@ -88,8 +84,8 @@ class RefinedHash(BaseHasher):
 
     Notes
     -----
-    Settings that are "auto" are chosen on held-out objects of the training data; where the spectral
-    start alone does better there, it is kept. Codes are not nested: a shorter model is another model.
+    Settings that are "auto" are chosen on held-out objects of the training data; where a spectral
+    start alone does better there, it is what is used. Codes are not nested: a shorter model is another model.
 
     Examples
     --------
@@ -108,7 +104,7 @@ class RefinedHash(BaseHasher):
         n_bits: int = 64,
         *,
         features: str = "auto",
-        n_landmarks: int = 500,
+        n_landmarks: int = 1000,
         metric: str = "auto",
         width: float | str = "auto",
         ridge: float | str = "auto",
@@ -173,7 +169,7 @@ class RefinedHash(BaseHasher):
     def _learn_couple(self, couple: Couple) -> Learned:
         views = [couple.views[m] for m in couple.modalities]
         with threadpool_limits(1, user_api="blas"):
-            setting, refined = self._choose(views, couple.pairs)
+            setting = self._choose(views, couple.pairs)
         losses: list[float] = []
 
         def progress(iteration: int, loss: float) -> None:
@@ -181,8 +177,9 @@ class RefinedHash(BaseHasher):
             if self.progress is not None:
                 self.progress(iteration, loss)
 
-        fitter = self._fitter(views, couple.pairs, full_effort(self))
-        fitted = fitter.fit(replace(setting, iterations=self.max_iter if refined else 0), progress)
+        n_objects = max(view.shape[0] for view in views)
+        fitter = self._fitter(views, couple.pairs, full_effort(self, n_objects))
+        fitted = fitter.fit(replace(setting, iterations=self.max_iter if setting.iterations else 0), progress)
         if not fitted.converged and len(losses) > 10 and losses[-1] < 0.9 * losses[-10]:
             warnings.warn(
                 f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",
@@ -214,44 +211,23 @@ class RefinedHash(BaseHasher):
         constant = np.minimum(share, 1 - share) < self.min_share
         return np.where(constant, -np.median(values, axis=0), 0.0)
 
-    def _choose(self, views: list[Any], pairs: ResolvedPairs) -> tuple[Setting, bool]:
-        """The setting to use, and whether refinement gains over the spectral start."""
+    def _choose(self, views: list[Any], pairs: ResolvedPairs) -> Setting:
+        """The setting to use, judged on held-out objects if there are enough."""
         rng = np.random.default_rng(self.random_state)
-        by_label = pairs.groups is not None
-        first = first_settings(self, by_label=by_label, histograms=any(map(never_negative, views)))
-        splits = hold_out(pairs, self.validation_share, _SEARCH_OBJECTS, rng, _SEARCH_SPLITS)
+        labelled = pairs.positive is None
+        # Each object has its partner, and every other is dissimilar.
+        partnered = not labelled and pairs.negative is None
+        histograms = any(map(never_negative, views))
+        n_objects = _SEARCH_LABELLED if labelled else _SEARCH_PAIRED
+        splits = hold_out(pairs, self.validation_share, n_objects, rng, _SEARCH_SPLITS)
         if not splits:
-            return first[0], True
-        judges = [self._judge(views, split) for split in splits]
-        scores: dict[Setting, tuple[float, float]] = {}
-
-        def try_all(settings: list[Setting]) -> Setting:
-            for setting in settings:
-                if setting not in scores:
-                    refined, started = np.mean([judge(setting) for judge in judges], axis=0)
-                    scores[setting] = float(refined), float(started)
-            return max(scores, key=lambda setting: scores[setting])
-
-        best = try_all(first)
-        best = try_all(further_settings(self, best, by_label=by_label))
-        refined, started = scores[best]
-        return best, refined >= started
-
-    def _judge(self, views: list[Any], split: HeldOut) -> Callable[[Setting], tuple[float, float]]:
-        """Scores of a setting on held-out objects, refined and as it started."""
-        fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
-        judge_views = [view[rows] for view, rows in zip(views, split.judge_rows, strict=False)]
-        fitter = self._fitter(fit_views, split.fit_pairs, search_effort(self))
-
-        def judge(setting: Setting) -> tuple[float, float]:
-            fitted = fitter.fit(setting)
-            refined, started = (
-                [pack(fitted.values(s, X, affine) >= 0) for s, X in enumerate(judge_views)]
-                for affine in (fitted.affine, fitted.start)
-            )
-            return (
-                score_codes(refined[0], refined[-1], split.judge_pairs),
-                score_codes(started[0], started[-1], split.judge_pairs),
-            )
-
-        return judge
+            return first_settings(self, partnered=partnered, histograms=histograms)[0]
+        effort = search_effort(self, partnered=partnered)
+        search = SettingSearch(
+            [Judge(views, pairs, split, lambda v, p: self._fitter(v, p, effort)) for split in splits]
+        )
+        first, steps = search_plan(self, partnered=partnered, histograms=histograms)
+        best = search.try_all(first)
+        for step in steps:
+            best = search.try_all(step(best))
+        return search.settle() if labelled and not pairs.one_view else best

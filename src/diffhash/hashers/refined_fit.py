@@ -15,7 +15,7 @@ from ..maps.landmarks import choose_landmarks, count_distinct
 from ..maps.whitening import Components, principal_components
 from ..pair_sets import ResolvedPairs
 from ..refinement import Affine, PairLoss, Progress, refine
-from ..spectral_start import spectral_start
+from ..spectral_start import SpectralStart
 from ..types import FloatArray
 from .refined_settings import Effort, Setting
 
@@ -84,6 +84,8 @@ class SettingFitter:
         self._random_state = random_state
         self._caller = caller
         self._bases: dict[tuple[str, str, float], list[Basis]] = {}
+        self._spectral: dict[Any, SpectralStart] = {}
+        self._starts: dict[Any, Affine] = {}
 
     def fit(self, setting: Setting, progress: Progress | None = None) -> Candidate:
         """Maps, start and refined functions of one setting."""
@@ -93,12 +95,8 @@ class SettingFitter:
             self._bases[key] = [self._basis(X, side, setting) for side, X in enumerate(self._views)]
         bases = self._bases[key]
         scales = [basis.components.scales(setting.ridge) for basis in bases]
-        coordinates = [
-            basis.coordinates * scale.astype(basis.coordinates.dtype)
-            for basis, scale in zip(bases, scales, strict=True)
-        ]
-        x, y = coordinates[0], None if pairs.one_view else coordinates[-1]
-        start = spectral_start(x, y, pairs, effort.n_bits, np.random.default_rng(self._random_state))
+        x, y = bases[0].coordinates, None if pairs.one_view else bases[-1].coordinates
+        start = self._start((*key, setting.ridge), x, y, scales)
         affine, converged = start, True
         if setting.iterations:
             loss = PairLoss(pairs, effort.n_bits, setting.negative_target, self._positive_weight)
@@ -108,12 +106,23 @@ class SettingFitter:
                 loss,
                 start,
                 penalty=setting.penalty,
+                scales=scales,
                 slopes=effort.slopes,
                 max_iter=setting.iterations,
                 progress=progress,
             )
         whitenings = [b.components.directions * scale for b, scale in zip(bases, scales, strict=True)]
         return Candidate([basis.map for basis in bases], whitenings, start, affine, converged)
+
+    def _start(self, key: Any, x: FloatArray, y: FloatArray | None, scales: list[FloatArray]) -> Affine:
+        *basis, _ = key
+        if key not in self._starts:
+            if (place := tuple(basis)) not in self._spectral:
+                rng = np.random.default_rng(self._random_state)
+                self._spectral[place] = SpectralStart(x, y, self._pairs, rng)
+            rng = np.random.default_rng(self._random_state)
+            self._starts[key] = self._spectral[place].bits(scales, self._effort.n_bits, rng)
+        return self._starts[key]
 
     def _basis(self, X: Any, side: int, setting: Setting) -> Basis:
         step = -(-X.shape[0] // _SAMPLE)

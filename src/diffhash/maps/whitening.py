@@ -70,9 +70,7 @@ def principal_components(view: MappedView, max_rank: int, rng: np.random.Generat
     if d > _WIDE:
         directions, variances = _iterated(view, rank, rng)
     else:
-        covariance = _times_covariance(view, None)
-        variances, directions = scipy.linalg.eigh(covariance, subset_by_index=[d - rank, d - 1])
-        variances, directions = variances[::-1], directions[:, ::-1]
+        variances, directions = _leading_eigenvectors(_times_covariance(view, None), rank)
     kept = variances > max(1e-7 * variances[0], np.finfo(np.float64).tiny)
     kept[0] = True
     return Components(np.ascontiguousarray(directions[:, kept]), variances[kept])
@@ -88,6 +86,16 @@ def whitening_matrix(view: MappedView, shrinkage: float) -> FloatArray:
         mean += np.asarray(block.sum(axis=0, dtype=np.float64)).ravel()
     mean = mean / view.n_rows
     return inverse_root(_times_covariance(view, None, mean), shrinkage)
+
+
+def _leading_eigenvectors(matrix: FloatArray, rank: int) -> tuple[FloatArray, FloatArray]:
+    """The largest eigenvalues of a symmetric matrix, decreasing, and their eigenvectors."""
+    n = len(matrix)
+    if 4 * rank < n:
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - rank, n - 1])
+    else:  # divide and conquer, for all, is faster than LAPACK's other methods for a good part
+        values, vectors = np.linalg.eigh(matrix)
+    return values[: -rank - 1 : -1], vectors[:, : -rank - 1 : -1]
 
 
 def _times_covariance(view: MappedView, V: FloatArray | None, mean: FloatArray | None = None) -> FloatArray:

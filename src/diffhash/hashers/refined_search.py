@@ -1,0 +1,109 @@
+"""How RefinedHash chooses its settings: on held-out objects, giving up early on what is clearly worse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..codes import pack
+from ..pair_sets import ResolvedPairs
+from ..selection import HeldOut, score_codes
+from .refined_fit import Candidate, SettingFitter
+from .refined_settings import Setting
+
+__all__ = ["Judge", "SettingSearch"]
+
+#: A setting that is worse than the best of its split by more than this share is not tried on the next split.
+_GIVE_UP = 0.03
+#: Settings whose scores differ by less than this share are as good on unseen objects, as far as can be told.
+_AS_GOOD = 0.02
+
+
+class Judge:
+    """Fits settings to one part of the objects and scores them on another.
+
+    Parameters
+    ----------
+    views : list of one or two arrays
+    pairs : ResolvedPairs
+    split : HeldOut
+    make_fitter : function
+        Makes a :class:`SettingFitter` from views and pairs.
+    """
+
+    def __init__(
+        self,
+        views: list[Any],
+        pairs: ResolvedPairs,
+        split: HeldOut,
+        make_fitter: Callable[[list[Any], ResolvedPairs], SettingFitter],
+    ) -> None:
+        self._fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
+        self._judge_views = [view[rows] for view, rows in zip(views, split.judge_rows, strict=False)]
+        self._split = split
+        self._pairs = pairs
+        self._fitter = make_fitter(self._fit_views, split.fit_pairs)
+        self._fitted: dict[Setting, Candidate] = {}
+
+    def mark(self, setting: Setting) -> float:
+        """Score of unseen objects among themselves."""
+        fitted = self._fitted[setting] = self._fitter.fit(setting)
+        codes = _codes(fitted, self._judge_views)
+        return score_codes(codes[0], codes[-1], self._split.judge_pairs)
+
+    def known(self, setting: Setting) -> float:
+        """Score of unseen objects that look for those learned from; the setting must have been marked."""
+        fitted, split = self._fitted[setting], self._split
+        unseen, learned = (_codes(fitted, views) for views in (self._judge_views, self._fit_views))
+        there = self._pairs.subset(split.judge_rows[0], split.fit_rows[1])
+        back = self._pairs.subset(split.fit_rows[0], split.judge_rows[1])
+        return (
+            score_codes(unseen[0], learned[1], there, ways="there")
+            + score_codes(learned[0], unseen[1], back, ways="back")
+        ) / 2
+
+
+class SettingSearch:
+    """The best of some settings so far.
+
+    Parameters
+    ----------
+    judges : list of Judge
+        One for each split.
+    """
+
+    def __init__(self, judges: list[Judge]) -> None:
+        self._judges = judges
+        self._marks: dict[Setting, list[float]] = {}
+
+    def try_all(self, settings: list[Setting]) -> Setting:
+        """The best setting, of these and of those tried before."""
+        running = [setting for setting in settings if setting not in self._marks]
+        for number, judge in enumerate(self._judges):
+            for setting in running:
+                self._marks.setdefault(setting, []).append(judge.mark(setting))
+            best = max(marks[number] for marks in self._marks.values() if len(marks) > number)
+            running = [s for s in running if self._marks[s][number] >= (1 - _GIVE_UP) * best]
+        scores = self._scores()
+        return max(scores, key=lambda setting: scores[setting])
+
+    def settle(self) -> Setting:
+        """Of settings that are as good on unseen objects, the one that is best on those learned from."""
+        scores = self._scores()
+        enough = (1 - _AS_GOOD) * max(scores.values())
+        near = [setting for setting, score in scores.items() if score >= enough]
+        return max(near, key=lambda s: np.mean([judge.known(s) for judge in self._judges]))
+
+    def _scores(self) -> dict[Setting, float]:
+        """Means over the splits, of the settings that were tried on all of them."""
+        return {
+            setting: float(np.mean(marks))
+            for setting, marks in self._marks.items()
+            if len(marks) == len(self._judges)
+        }
+
+
+def _codes(fitted: Candidate, views: list[Any]) -> list[Any]:
+    return [pack(fitted.values(side, X, fitted.affine) >= 0) for side, X in enumerate(views)]

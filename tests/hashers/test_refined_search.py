@@ -1,0 +1,95 @@
+"""How RefinedHash chooses: what it tries, when it gives up, and which of equals it takes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import diffhash as dh
+from diffhash.hashers.refined_search import SettingSearch
+from diffhash.hashers.refined_settings import as_start, search_plan
+from diffhash.selection import hold_out
+
+
+class FixedJudge:
+    """Gives the marks it was made with, and remembers who asked."""
+
+    def __init__(self, marks, known=None):
+        self.marks, self.known_marks, self.asked = marks, known or {}, []
+
+    def mark(self, setting):
+        self.asked.append(setting)
+        return self.marks[setting]
+
+    def known(self, setting):
+        return self.known_marks[setting]
+
+
+def test_what_is_clearly_worse_on_one_split_is_not_tried_on_the_next():
+    first, second = FixedJudge({"a": 0.80, "b": 0.79, "c": 0.5}), FixedJudge({"a": 0.6, "b": 0.7})
+    search = SettingSearch([first, second])
+    assert search.try_all(["a", "b", "c"]) == "b"
+    assert second.asked == ["a", "b"]
+
+
+def test_a_later_setting_must_hold_its_own_against_earlier_ones():
+    first, second = FixedJudge({"a": 0.8, "b": 0.7}), FixedJudge({"a": 0.8})
+    search = SettingSearch([first, second])
+    assert search.try_all(["a"]) == "a"
+    assert search.try_all(["a", "b"]) == "a"
+    assert first.asked == ["a", "b"]
+    assert search.try_all([]) == "a"
+
+
+def test_of_equals_the_one_that_finds_known_objects_best():
+    judge = FixedJudge({"a": 0.80, "b": 0.79, "c": 0.775}, {"a": 0.3, "b": 0.5, "c": 0.9})
+    search = SettingSearch([judge])
+    search.try_all(["a", "b", "c"])
+    assert search.settle() == "b"
+
+
+@pytest.mark.parametrize("partnered", [False, True])
+def test_given_values_are_not_varied(partnered):
+    hasher = dh.RefinedHash(features="linear", ridge=0.5, penalty=0.25, negative_target=-0.5, width=1.0)
+    tried, steps = search_plan(hasher, partnered=partnered, histograms=True)
+    for step in steps:
+        tried = tried + [s for best in list(tried) for s in step(best)]
+    refined = {s for s in tried if s.iterations}
+    assert {(s.features, s.ridge, s.penalty, s.negative_target) for s in refined} == {
+        ("linear", 0.5, 0.25, -0.5)
+    }
+    assert {as_start(s) for s in tried} == {as_start(s) for s in refined}
+
+
+def test_partners_that_a_start_serves_best_are_left_as_they_start():
+    """One pair for each object and noise in all directions: refinement fits the noise."""
+    rng = np.random.default_rng(4)
+    z = rng.normal(size=(900, 12))
+    views = {m: z + 0.7 * rng.normal(size=z.shape) for m in "xy"}
+    train, test = {m: X[:600] for m, X in views.items()}, {m: X[600:] for m, X in views.items()}
+    hasher = dh.RefinedHash(n_bits=64, n_landmarks=100).fit(train, dh.Pairs.aligned(600))
+    codes = [hasher.encode(X, modality=m) for m, X in test.items()]
+    rows = np.arange(300)
+    rotated = dh.DiffHash(n_bits=64, rotate=True, whiten=True).fit(train, dh.Pairs.aligned(600))
+    others = [rotated.encode(X, modality=m) for m, X in test.items()]
+    found, compared = (dh.evaluate(*pair, rows, rows).recall_at(10) for pair in (codes, others))
+    assert found > compared - 0.05
+
+
+@pytest.mark.parametrize("one_view", [False, True])
+def test_of_listed_pairs_whole_pairs_are_held_out(one_view):
+    """Among objects drawn one by one hardly any would have their partner."""
+    rng = np.random.default_rng(0)
+    n = 2000
+    i = rng.permutation(n // 2)
+    j = rng.permutation(n // 2) + (n // 2 if one_view else 0)
+    negative = (rng.integers(0, n // 2, 5000), rng.integers(n // 2, n, 5000) - (0 if one_view else n // 2))
+    keep = ~np.isin(negative[0] * n + negative[1], i * n + j)
+    pairs = dh.Pairs((i, j), tuple(side[keep] for side in negative))
+    resolved = pairs.resolve(n) if one_view else pairs.resolve(n // 2, n // 2)
+    limit = 400 if one_view else 200
+    for split in hold_out(resolved, 0.25, limit, np.random.default_rng(1), 2):
+        assert split.fit_pairs.n_positive + split.judge_pairs.n_positive > 190
+        assert split.judge_pairs.n_positive > 40
+        assert not set(split.fit_rows[0]) & set(split.judge_rows[0])
+        assert not set(split.fit_rows[1]) & set(split.judge_rows[1])
