@@ -18,6 +18,7 @@ from diffhash.evaluation import (
     evaluate_model,
     precision_recall_within,
 )
+from diffhash.evaluation.metrics import expected_hits
 
 from ..reference import ranking
 from ..strategies import problems
@@ -245,3 +246,14 @@ def test_bad_distances_are_told():
         evaluate_distances(np.zeros((3, 2)), [0, 1], [0, 1, 1])
     with pytest.raises(InputError, match="finite"):
         evaluate_distances(np.full((2, 2), np.nan), [0, 1], [0, 1])
+
+
+def test_many_queries_are_measured_in_blocks_that_do_not_show(rng):
+    table = rng.integers(0, 4, (3000, 33, 2))
+    table[7, :, 1] = 0
+    each = [np.concatenate([average_precision(row[None], at) for row in table]) for at in (None, 20)]
+    np.testing.assert_array_equal(average_precision(table), each[0])
+    np.testing.assert_array_equal(average_precision(table, 20), each[1])
+    hits = np.concatenate([expected_hits(row[None], 10) for row in table])
+    np.testing.assert_array_equal(expected_hits(table, 10), hits)
+    assert average_precision(table[:0]).shape == (0,)
