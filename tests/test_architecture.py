@@ -11,7 +11,7 @@ ROOT = Path(diffhash.__file__).parent
 
 # Each module may import only from rows above its own (or its own row, within one package).
 ORDER = [
-    ["errors", "types"],
+    ["errors", "threads", "types"],
     ["validation", "codes"],
     ["featurizers"],
     ["native"],

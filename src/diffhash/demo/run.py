@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..codes import code_bytes
 from ..datasets import Symbols, load_symbols
@@ -98,9 +97,7 @@ def run_demo(
         views = {m: X[train] for m, X in symbols.views.items()}
     with step("learn"):
         hasher = RefinedHash(n_bits=n_bits, random_state=0, progress=report, **settings)
-        # Matrices are small here: on a busy machine two threads wait for each other more than they work.
-        with threadpool_limits(limits=1, user_api="blas"):
-            hasher.fit(views, Pairs.aligned(len(train)))
+        hasher.fit(views, Pairs.aligned(len(train)))
         hasher.set_featurizers({"image": symbols.image_featurizer, "text": symbols.text_featurizer})
     with step("evaluate"):
         directions = _evaluate(hasher, symbols, test)

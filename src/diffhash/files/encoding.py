@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
-from threadpoolctl import threadpool_limits
-
 from ..errors import InputError
+from ..threads import blas_threads
 from ..types import CodeArray
 from .features import FeatureFile
 
@@ -60,7 +59,7 @@ def encode_file(
     n_threads = n_threads or os.cpu_count() or 1
     waiting: deque[tuple[int, Future[CodeArray]]] = deque()
     start = 0
-    with threadpool_limits(limits=1, user_api="blas"), ThreadPoolExecutor(n_threads) as pool:
+    with blas_threads(1), ThreadPoolExecutor(n_threads) as pool:
         try:
             # One block more than there are threads is at hand, so that none of them waits for the file.
             for block in file.blocks(keep=n_threads + 1):

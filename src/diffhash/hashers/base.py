@@ -19,6 +19,7 @@ from ..errors import NotFittedError, PairsError, UnknownModalityError
 from ..maps import FeatureMap
 from ..pair_sets import ResolvedPairs
 from ..pairs import Pairs
+from ..threads import blas_threads
 from ..types import CodeArray, FloatArray, Views
 from ..validation import check_features, check_view, known_modality
 from .raw import FeaturizerMixin
@@ -58,6 +59,10 @@ class Learned:
     projections: dict[str, FloatArray]
     thresholds: dict[str, FloatArray]
     extra: dict[str, FloatArray]
+
+
+#: Up to so many objects learning keeps to one thread.
+_FEW_OBJECTS = 20_000
 
 
 class BaseHasher(FeaturizerMixin, BaseEstimator, ABC):
@@ -100,7 +105,10 @@ class BaseHasher(FeaturizerMixin, BaseEstimator, ABC):
         """
         self._check_parameters()
         couple = self._check_input(views, pairs)
-        learned = self._learn(couple)
+        n_objects = max(couple.views[m].shape[0] for m in couple.modalities)
+        # With small matrices threads within BLAS gain nothing, and crawl where others use the cores.
+        with blas_threads(1 if n_objects <= _FEW_OBJECTS else None):
+            learned = self._learn(couple)
         self.modalities_ = couple.modalities
         self.n_features_in_ = {m: int(couple.views[m].shape[1]) for m in couple.modalities}
         self._set_learned(learned)

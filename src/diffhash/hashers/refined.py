@@ -8,12 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from ..errors import ConvergenceWarning, ParameterError
 from ..maps.kernel import never_negative
 from ..pair_sets import ResolvedPairs
 from ..selection import hold_out
+from ..threads import blas_threads
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
@@ -26,7 +26,6 @@ __all__ = ["RefinedHash"]
 #: Objects that take part in the search for settings: a label tells more of an object than one partner.
 _SEARCH_LABELLED, _SEARCH_PAIRED = 1500, 3000
 _SEARCH_SPLITS = 2
-_FEW_OBJECTS = 20_000
 
 
 class RefinedHash(BaseHasher):
@@ -161,14 +160,8 @@ class RefinedHash(BaseHasher):
             raise ParameterError(f"{caller}: progress must be a function or None, got {self.progress!r}.")
 
     def _learn(self, couple: Couple) -> Learned:
-        n = max(couple.views[m].shape[0] for m in couple.modalities)
-        # With small matrices threads within BLAS gain nothing, and crawl where others use the cores.
-        with threadpool_limits(1 if n <= _FEW_OBJECTS else None, user_api="blas"):
-            return self._learn_couple(couple)
-
-    def _learn_couple(self, couple: Couple) -> Learned:
         views = [couple.views[m] for m in couple.modalities]
-        with threadpool_limits(1, user_api="blas"):
+        with blas_threads(1):
             setting = self._choose(views, couple.pairs)
         losses: list[float] = []
 
@@ -184,7 +177,7 @@ class RefinedHash(BaseHasher):
             warnings.warn(
                 f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         projections: dict[str, FloatArray] = {}
         thresholds: dict[str, FloatArray] = {}
