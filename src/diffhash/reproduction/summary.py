@@ -264,11 +264,12 @@ def _time_table(numbers: Numbers) -> Table:
                 "–" if paper is None else f"{paper / paper_base:.1f}",
             )
         )
-    threads = numbers.training_threads("cm-dif")
+    most = numbers.training_threads("cm-dif")
+    threads = "one thread" if most == 1 else f"at most {most} threads"
     return Table(
         "Training time",
         f"Seconds for m = {settings.sweep_bits}, here with K = {settings.sweep_classes} (the paper does not say its K) "
-        f"and {'one thread' if threads == 1 else f'at most {threads} threads'}. The paper is of 2011: machines and libraries "
+        f"and {threads}. The paper is of 2011: machines and libraries "
         "differ by 15 years, so compare the ratios to CM-DIF.",
         ("Method", "Seconds here", "Ratio here", "Seconds in the paper", "Ratio in the paper"),
         tuple(rows),
