@@ -86,7 +86,14 @@ class SpectralStart:
         rank = useful_rank(strengths, np.array(null))
         return P[:rank].T, Q[:rank].T, strengths[:rank]
 
-    def bits(self, scales: Sequence[FloatArray], n_bits: int, rng: np.random.Generator) -> Affine:
+    def bits(
+        self,
+        scales: Sequence[FloatArray],
+        n_bits: int,
+        rng: np.random.Generator,
+        *,
+        strongest_only: bool = False,
+    ) -> Affine:
         """Bits inside the useful subspace: paired directions, weighed by their strength and rotated.
 
         Parameters
@@ -96,8 +103,12 @@ class SpectralStart:
         n_bits : int
             May be more than there are directions.
         rng : Generator
+        strongest_only : bool
+            Of more directions than bits only the strongest, as many as bits; otherwise each bit may mix all.
         """
         A, B, strengths = self.directions(scales, rng)
+        if strongest_only:
+            A, B, strengths = A[:, :n_bits], B[:, :n_bits], strengths[:n_bits]
         ways = (A,) if len(self._sides) == 1 else (A, B)
         values = [
             side @ (scale[:, None] * way).astype(side.dtype)

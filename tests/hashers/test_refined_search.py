@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.hashers.refined_search import SettingSearch
-from diffhash.hashers.refined_settings import as_start, search_plan
+from diffhash.codes import pack
+from diffhash.hashers.refined_search import Judge, SettingSearch
+from diffhash.hashers.refined_settings import as_start, search_effort, search_plan
 from diffhash.selection import hold_out
 
 
@@ -93,3 +94,40 @@ def test_of_listed_pairs_whole_pairs_are_held_out(one_view):
         assert split.judge_pairs.n_positive > 40
         assert not set(split.fit_rows[0]) & set(split.judge_rows[0])
         assert not set(split.fit_rows[1]) & set(split.judge_rows[1])
+
+
+@pytest.mark.parametrize("kind", ["labels", "aligned", "listed"])
+def test_the_score_among_known_objects_is_that_of_evaluation(kind):
+    rng = np.random.default_rng(3)
+    n = 60
+    labels = rng.integers(0, 4, n)
+    views = [rng.normal(size=(n, 5)) + labels[:, None], rng.normal(size=(n, 4)) - labels[:, None]]
+    order = rng.permutation(n)
+    pairs = {
+        "labels": dh.Pairs.from_labels(labels, labels),
+        "aligned": dh.Pairs.aligned(n),
+        "listed": dh.Pairs((np.arange(n), order)),
+    }[kind]
+    resolved = pairs.resolve(n, n)
+    hasher = dh.RefinedHash(n_bits=16, n_landmarks=20)
+    (split,) = hold_out(resolved, 0.3, n, np.random.default_rng(0))
+    effort = search_effort(hasher, partnered=kind != "labels")
+    judge = Judge(views, resolved, split, lambda v, p: hasher._fitter(v, p, effort))
+    setting = search_plan(hasher, partnered=kind != "labels", histograms=False)[0][0]
+    judge.mark(setting)
+    fitted = hasher._fitter(
+        [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)], split.fit_pairs, effort
+    ).fit(setting)
+    codes = [pack(fitted.values(side, X, fitted.affine) >= 0) for side, X in enumerate(views)]
+    found = []
+    for side in (0, 1):
+        asking, other = split.judge_rows[side], split.fit_rows[1 - side]
+        items = other if kind == "labels" else np.concatenate([split.judge_rows[1 - side], other])
+        if kind == "labels":
+            relevant = labels[asking][:, None] == labels[items]
+        else:
+            partner = np.arange(n) if kind == "aligned" else (order if side == 0 else np.argsort(order))
+            relevant = partner[asking][:, None] == items
+        result = dh.evaluate(codes[side][asking], codes[1 - side][items], relevant=np.nonzero(relevant))
+        found.append(result.mean_average_precision)
+    assert judge.known(setting) == pytest.approx(np.mean(found))

@@ -223,4 +223,4 @@ class RefinedHash(BaseHasher):
         best = search.try_all(first)
         for step in steps:
             best = search.try_all(step(best))
-        return search.settle() if labelled and not pairs.one_view else best
+        return best if pairs.one_view or pairs.negative is not None else search.settle()

@@ -84,6 +84,7 @@ class SettingFitter:
         self._random_state = random_state
         self._caller = caller
         self._bases: dict[tuple[str, str, float], list[Basis]] = {}
+        self._chosen: dict[int, FloatArray] = {}
         self._spectral: dict[Any, SpectralStart] = {}
         self._starts: dict[Any, Affine] = {}
 
@@ -96,7 +97,7 @@ class SettingFitter:
         bases = self._bases[key]
         scales = [basis.components.scales(setting.ridge) for basis in bases]
         x, y = bases[0].coordinates, None if pairs.one_view else bases[-1].coordinates
-        start = self._start((*key, setting.ridge), x, y, scales)
+        start = self._start(setting, x, y, scales)
         affine, converged = start, True
         if setting.iterations:
             loss = PairLoss(pairs, effort.n_bits, setting.negative_target, self._positive_weight)
@@ -114,14 +115,21 @@ class SettingFitter:
         whitenings = [b.components.directions * scale for b, scale in zip(bases, scales, strict=True)]
         return Candidate([basis.map for basis in bases], whitenings, start, affine, converged)
 
-    def _start(self, key: Any, x: FloatArray, y: FloatArray | None, scales: list[FloatArray]) -> Affine:
-        *basis, _ = key
+    def _start(
+        self, setting: Setting, x: FloatArray, y: FloatArray | None, scales: list[FloatArray]
+    ) -> Affine:
+        place = (setting.features, setting.metric, setting.width)
+        key = (*place, setting.ridge, setting.strongest_only)
         if key not in self._starts:
-            if (place := tuple(basis)) not in self._spectral:
+            if place not in self._spectral:
                 rng = np.random.default_rng(self._random_state)
                 self._spectral[place] = SpectralStart(x, y, self._pairs, rng)
-            rng = np.random.default_rng(self._random_state)
-            self._starts[key] = self._spectral[place].bits(scales, self._effort.n_bits, rng)
+            self._starts[key] = self._spectral[place].bits(
+                scales,
+                self._effort.n_bits,
+                np.random.default_rng(self._random_state),
+                strongest_only=setting.strongest_only,
+            )
         return self._starts[key]
 
     def _basis(self, X: Any, side: int, setting: Setting) -> Basis:
@@ -147,6 +155,12 @@ class SettingFitter:
         return fitted
 
     def _landmarks(self, X: Any, side: int) -> FloatArray:
+        """The same for all distances and widths."""
+        if side not in self._chosen:
+            self._chosen[side] = self._choose_landmarks(X, side)
+        return self._chosen[side]
+
+    def _choose_landmarks(self, X: Any, side: int) -> FloatArray:
         def choose(n: int) -> FloatArray:
             return choose_landmarks(
                 X, n, "random", self._random_state, caller=self._caller, modality=f"number {side + 1}"

@@ -54,15 +54,29 @@ class Judge:
         return score_codes(codes[0], codes[-1], self._split.judge_pairs)
 
     def known(self, setting: Setting) -> float:
-        """Score of unseen objects that look for those learned from; the setting must have been marked."""
-        fitted, split = self._fitted[setting], self._split
+        """Score of unseen objects among those learned from too; the setting must have been marked.
+
+        With labels they look for the latter, of which many are similar; otherwise for their own partners.
+        """
+        fitted = self._fitted[setting]
         unseen, learned = (_codes(fitted, views) for views in (self._judge_views, self._fit_views))
-        there = self._pairs.subset(split.judge_rows[0], split.fit_rows[1])
-        back = self._pairs.subset(split.fit_rows[0], split.judge_rows[1])
+        if self._pairs.positive is not None:
+            learned = [np.concatenate(sides) for sides in zip(unseen, learned, strict=True)]
         return (
-            score_codes(unseen[0], learned[1], there, ways="there")
-            + score_codes(learned[0], unseen[1], back, ways="back")
+            score_codes(unseen[0], learned[1], self._to_known(flip=False), ways="there")
+            + score_codes(learned[0], unseen[1], self._to_known(flip=True), ways="back")
         ) / 2
+
+    def _to_known(self, *, flip: bool) -> ResolvedPairs:
+        """Pairs of unseen rows with the rows that :meth:`known` adds to them."""
+        fit, judge, pairs = self._split.fit_rows, self._split.judge_rows, self._split.judge_pairs
+        rows = [judge[0], judge[1]]
+        side = 0 if flip else 1
+        rows[side] = fit[side] if pairs.positive is None else np.concatenate([judge[side], fit[side]])
+        if pairs.aligned:
+            n_x, n_y = map(len, rows)
+            return ResolvedPairs(n_x, n_y, False, pairs.positive, None, None, False)
+        return self._pairs.subset(rows[0], rows[1])
 
 
 class SettingSearch:

@@ -40,6 +40,7 @@ class Setting:
     strict_metric: bool
     width: float
     ridge: float
+    strongest_only: bool
     penalty: float
     negative_target: float
     iterations: int
@@ -96,7 +97,11 @@ def search_plan(hasher: Any, *, partnered: bool, histograms: bool) -> tuple[list
             )
         ]
 
-    return starts + wide, [ridges, ridges, refined, penalties, ridges, targets]
+    return starts + wide, [ridges, ridges, _strongest_only, refined, penalties, ridges, targets]
+
+
+def _strongest_only(best: Setting) -> list[Setting]:
+    return [replace(best, strongest_only=True)]
 
 
 def as_start(setting: Setting) -> Setting:
@@ -112,6 +117,7 @@ def first_settings(hasher: Any, *, partnered: bool, histograms: bool) -> list[Se
         strict_metric=hasher.metric != "auto",
         width=_options(hasher.width, [1.5])[0],
         ridge=_options(hasher.ridge, [0.03])[0],
+        strongest_only=False,
         penalty=_options(hasher.penalty, [0.003])[0],
         negative_target=_targets(hasher, partnered)[0],
         iterations=min(_SEARCH_ITERATIONS, hasher.max_iter),
