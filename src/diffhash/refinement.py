@@ -27,7 +27,7 @@ from .types import BoolArray, FloatArray, IntArray, PairIndex
 
 __all__ = ["Affine", "PairLoss", "Progress", "refine"]
 
-#: Share of itself by which a loss falls that hardly falls.
+#: Between two iterations, of a loss that hardly falls.
 _HARDLY = 1e-3
 
 #: Called after every iteration with its number and the loss.
@@ -116,7 +116,7 @@ class PairLoss:
     def __call__(self, H: FloatArray, G: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Loss, and its gradients with respect to the codes of both sides, of the type of the codes."""
         loss = self.constant
-        # Coefficients are plain numbers below: NumPy's own would turn float32 products into float64.
+        # Coefficients of whole arrays are plain numbers: NumPy's own would turn float32 into float64.
         if self._every.any():
             q, c = self._every.tolist()
             gram_h, gram_g = H.T @ H, G.T @ G
@@ -243,8 +243,8 @@ def refine(
     max_iter : int
         Times the number of rounds; what one leaves the next may use.
     tolerance : float
-        The last round ends when the loss falls by less than this share of itself, the others already
-        when it hardly falls, which a steeper sign may change.
+        The last round ends when the loss falls by less than this (or, above 1, by less than this share of
+        itself), the others already when it hardly falls, which a steeper sign may change.
     progress : function, optional
 
     Returns

@@ -27,7 +27,7 @@ _SMALL = 256
 
 
 class SpectralStart:
-    """The spectral solution of two views, for any scaling of their coordinates.
+    """The spectral solution of one view or two, for any scaling of their coordinates.
 
     The differences of covariances, of the pairs and of shuffled ones, are taken once; a scaling only
     multiplies their rows and columns.
@@ -111,7 +111,7 @@ class SpectralStart:
             A, B, strengths = A[:, :n_bits], B[:, :n_bits], strengths[:n_bits]
         ways = (A,) if len(self._sides) == 1 else (A, B)
         values = [
-            side @ (scale[:, None] * way).astype(side.dtype)
+            _some(side, rng) @ (scale[:, None] * way).astype(side.dtype)
             for side, scale, way in zip(self._sides, scales, ways, strict=True)
         ]
         mixes = bits_in_subspace(values, strengths, n_bits, rng)

@@ -2,28 +2,52 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from functools import cache
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
-__all__ = ["blas_threads"]
+__all__ = ["one_blas_thread"]
+
+_lock = threading.Lock()
+_inside = 0
+_limiter: Any = None
+_controller: Any = None
 
 
-def blas_threads(limit: int | None) -> AbstractContextManager[Any]:
-    """While it lasts, BLAS uses at most ``limit`` threads; None for as many as it likes.
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """While it lasts, BLAS keeps to one thread, in the whole process.
+
+    Several may overlap, in several threads: the first one in sets the limit, the last one out lifts it.
 
     Examples
     --------
-    >>> with blas_threads(1):
+    >>> with one_blas_thread():
     ...     pass
     """
-    limited: AbstractContextManager[Any] = _controller().limit(limits=limit, user_api="blas")
-    return limited
+    global _inside, _limiter, _controller
+    with _lock:
+        if _inside == 0:
+            # Looking for the libraries takes a millisecond; those of NumPy and SciPy are there by now.
+            _controller = _controller or threadpoolctl.ThreadpoolController()
+            _limiter = _controller.limit(limits=1, user_api="blas")
+        _inside += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _inside -= 1
+            if _inside == 0:
+                _give_up_control()
+                _limiter.restore_original_limits()
+                _give_up_control()
 
 
-@cache
-def _controller() -> ThreadpoolController:
-    # Looking for the libraries takes a millisecond; NumPy's and SciPy's are there once they are imported.
-    return ThreadpoolController()
+def _give_up_control() -> None:
+    """Newer threadpoolctl lets only the thread change a limit that set it first; here any may lift it."""
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)

@@ -37,7 +37,8 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InputError(f"{who} has masked values. Fill or remove them first.")
     if scipy.sparse.issparse(X):
-        X = X.tocsr()
+        # Not a matrix of SciPy's older kind, whose * is a matrix product.
+        X = scipy.sparse.csr_array(X)
     else:
         try:
             X = np.asarray(X)

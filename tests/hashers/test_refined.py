@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import diffhash as dh
 from diffhash.errors import ConvergenceWarning, ParameterError
@@ -157,3 +158,16 @@ def test_scores_prefer_codes_that_agree():
         resolved = pairs.resolve(4, 4)
         assert score_codes(good, good, resolved) == 1.0
         assert score_codes(good, bad, resolved) < 0.5
+
+
+def test_texts_as_scikit_learn_makes_them_are_learned_from(data):
+    """A csr_matrix, whose * is a matrix product; never negative, so that Hellinger's distance is tried."""
+    words = scipy.sparse.csr_matrix(np.maximum(data.train.views["y"], 0.0))
+    views = {"x": data.train.views["x"], "y": words}
+    hasher = dh.RefinedHash(n_bits=8, n_landmarks=40).fit(views, dh.Pairs.aligned(words.shape[0]))
+    dense = hasher.encode(words.toarray(), modality="y")
+    np.testing.assert_array_equal(hasher.encode(words, modality="y"), dense)
+    kernel = dh.KernelDiffHash(n_bits=4, n_landmarks=40, metric="hellinger").fit(
+        views | {"x": np.abs(views["x"])}, dh.Pairs.aligned(words.shape[0])
+    )
+    assert (kernel.encode(words, modality="y") == kernel.encode(words.toarray(), modality="y")).mean() > 0.99

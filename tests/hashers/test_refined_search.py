@@ -46,19 +46,34 @@ def test_of_equals_the_one_that_finds_known_objects_best():
     judge = FixedJudge({"a": 0.80, "b": 0.79, "c": 0.775}, {"a": 0.3, "b": 0.5, "c": 0.9})
     search = SettingSearch([judge])
     search.try_all(["a", "b", "c"])
-    assert search.settle() == "b"
+    assert search.settle(lambda setting: setting) == "b"
 
 
+def test_of_equals_among_known_objects_the_better_one():
+    search = SettingSearch([FixedJudge({"a": 0.795, "b": 0.80}, {"a": 0.0, "b": 0.0})])
+    search.try_all(["a", "b"])
+    assert search.settle(lambda setting: setting) == "b"
+
+
+def test_what_is_chosen_is_not_below_its_own_start():
+    judge = FixedJudge({"a": 0.80, "b": 0.79, "start of b": 0.795}, {"a": 0.3, "b": 0.5})
+    search = SettingSearch([judge])
+    search.try_all(["a", "b"])
+    assert search.settle(lambda setting: f"start of {setting}") == "start of b"
+
+
+@pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("partnered", [False, True])
-def test_given_values_are_not_varied(partnered):
-    hasher = dh.RefinedHash(features="linear", ridge=0.5, penalty=0.25, negative_target=-0.5, width=1.0)
+def test_given_values_are_not_varied(partnered, linear):
+    kind = {"features": "linear"} if linear else {"features": "kernel", "metric": "diagonal", "width": 2.5}
+    hasher = dh.RefinedHash(ridge=0.5, penalty=0.25, negative_target=-0.5, **kind)
     tried, steps = search_plan(hasher, partnered=partnered, histograms=True)
     for step in steps:
         tried = tried + [s for best in list(tried) for s in step(best)]
     refined = {s for s in tried if s.iterations}
-    assert {(s.features, s.ridge, s.penalty, s.negative_target) for s in refined} == {
-        ("linear", 0.5, 0.25, -0.5)
-    }
+    assert {(s.ridge, s.penalty, s.negative_target) for s in refined} == {(0.5, 0.25, -0.5)}
+    seen = {(s.features, s.metric, s.width) for s in tried}
+    assert len(seen) == 1 if linear else seen == {("kernel", "diagonal", 2.5)}
     assert {as_start(s) for s in tried} == {as_start(s) for s in refined}
 
 
@@ -69,6 +84,7 @@ def test_partners_that_a_start_serves_best_are_left_as_they_start():
     views = {m: z + 0.7 * rng.normal(size=z.shape) for m in "xy"}
     train, test = {m: X[:600] for m, X in views.items()}, {m: X[600:] for m, X in views.items()}
     hasher = dh.RefinedHash(n_bits=64, n_landmarks=100).fit(train, dh.Pairs.aligned(600))
+    assert len(hasher.losses_) == 0
     codes = [hasher.encode(X, modality=m) for m, X in test.items()]
     rows = np.arange(300)
     rotated = dh.DiffHash(n_bits=64, rotate=True, whiten=True).fit(train, dh.Pairs.aligned(600))
@@ -89,7 +105,9 @@ def test_of_listed_pairs_whole_pairs_are_held_out(one_view):
     pairs = dh.Pairs((i, j), tuple(side[keep] for side in negative))
     resolved = pairs.resolve(n) if one_view else pairs.resolve(n // 2, n // 2)
     limit = 400 if one_view else 200
-    for split in hold_out(resolved, 0.25, limit, np.random.default_rng(1), 2):
+    splits = hold_out(resolved, 0.25, limit, np.random.default_rng(1), 2)
+    assert len(splits) == 2
+    for split in splits:
         assert split.fit_pairs.n_positive + split.judge_pairs.n_positive > 190
         assert split.judge_pairs.n_positive > 40
         assert not set(split.fit_rows[0]) & set(split.judge_rows[0])
@@ -118,7 +136,7 @@ def test_the_score_among_known_objects_is_that_of_evaluation(kind):
     fitted = hasher._fitter(
         [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)], split.fit_pairs, effort
     ).fit(setting)
-    codes = [pack(fitted.values(side, X, fitted.affine) >= 0) for side, X in enumerate(views)]
+    codes = [pack(fitted.values(side, X) >= 0) for side, X in enumerate(views)]
     found = []
     for side in (0, 1):
         asking, other = split.judge_rows[side], split.fit_rows[1 - side]
@@ -131,3 +149,51 @@ def test_the_score_among_known_objects_is_that_of_evaluation(kind):
         result = dh.evaluate(codes[side][asking], codes[1 - side][items], relevant=np.nonzero(relevant))
         found.append(result.mean_average_precision)
     assert judge.known(setting) == pytest.approx(np.mean(found))
+
+
+def test_captions_stay_with_their_picture():
+    resolved = dh.Pairs((np.repeat(np.arange(100), 5), np.random.default_rng(0).permutation(500))).resolve(
+        100, 500
+    )
+    splits = hold_out(resolved, 0.25, 1000, np.random.default_rng(1), 2)
+    assert len(splits) == 2
+    for split in splits:
+        assert split.fit_pairs.n_positive == 375
+        assert split.judge_pairs.n_positive == 125
+
+
+def test_rows_without_a_partner_take_part_in_what_room_is_left():
+    """Few pairs among many rows: what the features look like is to be learned from all of them."""
+    i = np.arange(20)
+    resolved = dh.Pairs((i, i + 5)).resolve(300, 200)
+    (split,) = hold_out(resolved, 0.25, 250, np.random.default_rng(1))
+    assert [len(a) + len(b) for a, b in zip(split.fit_rows, split.judge_rows, strict=True)] == [250, 200]
+    assert split.fit_pairs.n_positive == 15
+    assert split.judge_pairs.n_positive == 5
+    one = dh.Pairs((i, i + 20)).resolve(300)
+    (split,) = hold_out(one, 0.25, 250, np.random.default_rng(1))
+    assert len(split.fit_rows[0]) + len(split.judge_rows[0]) == 250
+    assert split.fit_pairs.n_positive + split.judge_pairs.n_positive == 20
+
+
+def test_a_part_that_nothing_can_be_learned_from_does_not_end_the_fit():
+    """All rows that have a partner are alike."""
+    rng = np.random.default_rng(0)
+    x, y = np.zeros((80, 6)), rng.normal(size=(80, 5))
+    x[40:] = rng.normal(size=(40, 6))
+    hasher = dh.RefinedHash(n_bits=8, n_landmarks=20).fit(
+        {"x": x, "y": y}, dh.Pairs((np.arange(30), np.arange(30)))
+    )
+    assert hasher.encode(x, modality="x").shape == (80, 1)
+
+
+def test_sampled_positives_are_still_known_by_their_labels():
+    data = dh.datasets.make_paper_data(n_classes=8, n_train=300, n_test=200, center_scale=3.0, random_state=1)
+    labels = data.train.labels.values()
+    hasher = dh.RefinedHash(n_bits=16, n_landmarks=100).fit(
+        data.train.views, dh.Pairs.from_labels(*labels, 2000, random_state=0)
+    )
+    assert len(hasher.losses_) > 0, "many belong together: refined"
+    codes = [hasher.encode(X, modality=m) for m, X in data.test.views.items()]
+    truth = data.test.labels["x"]
+    assert dh.evaluate(*codes, truth, truth).mean_average_precision > 0.8

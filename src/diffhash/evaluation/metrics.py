@@ -66,6 +66,8 @@ def average_precision(table: IntArray, at: int | None = None) -> FloatArray:
 
 def _by_blocks(table: IntArray, measure: Callable[[IntArray], FloatArray]) -> FloatArray:
     """A measure of every query, of some hundred at a time: what is between stays in the processor's cache."""
+    if table.ndim < 3:
+        return measure(table)
     step = max(1, _BLOCK_CELLS // max(1, table.shape[-2]))
     blocks = [measure(table[start : start + step]) for start in range(0, len(table), step)]
     return np.concatenate(blocks) if blocks else np.empty(0)

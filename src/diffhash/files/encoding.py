@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 from ..errors import InputError
-from ..threads import blas_threads
+from ..threads import one_blas_thread
 from ..types import CodeArray
 from .features import FeatureFile
 
@@ -59,7 +59,7 @@ def encode_file(
     n_threads = n_threads or os.cpu_count() or 1
     waiting: deque[tuple[int, Future[CodeArray]]] = deque()
     start = 0
-    with blas_threads(1), ThreadPoolExecutor(n_threads) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         try:
             # One block more than there are threads is at hand, so that none of them waits for the file.
             for block in file.blocks(keep=n_threads + 1):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -19,7 +20,7 @@ from ..errors import NotFittedError, PairsError, UnknownModalityError
 from ..maps import FeatureMap
 from ..pair_sets import ResolvedPairs
 from ..pairs import Pairs
-from ..threads import blas_threads
+from ..threads import one_blas_thread
 from ..types import CodeArray, FloatArray, Views
 from ..validation import check_features, check_view, known_modality
 from .raw import FeaturizerMixin
@@ -107,7 +108,7 @@ class BaseHasher(FeaturizerMixin, BaseEstimator, ABC):
         couple = self._check_input(views, pairs)
         n_objects = max(couple.views[m].shape[0] for m in couple.modalities)
         # With small matrices threads within BLAS gain nothing, and crawl where others use the cores.
-        with blas_threads(1 if n_objects <= _FEW_OBJECTS else None):
+        with one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext():
             learned = self._learn(couple)
         self.modalities_ = couple.modalities
         self.n_features_in_ = {m: int(couple.views[m].shape[1]) for m in couple.modalities}

@@ -13,13 +13,21 @@ from ..errors import ConvergenceWarning, ParameterError
 from ..maps.kernel import never_negative
 from ..pair_sets import ResolvedPairs
 from ..selection import hold_out
-from ..threads import blas_threads
+from ..threads import one_blas_thread
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
 from .refined_fit import SettingFitter
 from .refined_search import Judge, SettingSearch
-from .refined_settings import Effort, Setting, first_settings, full_effort, search_effort, search_plan
+from .refined_settings import (
+    Effort,
+    Setting,
+    as_start,
+    first_settings,
+    full_effort,
+    search_effort,
+    search_plan,
+)
 
 __all__ = ["RefinedHash"]
 
@@ -83,8 +91,9 @@ class RefinedHash(BaseHasher):
 
     Notes
     -----
-    Settings that are "auto" are chosen on held-out objects of the training data; where a spectral
-    start alone does better there, it is what is used. Codes are not nested: a shorter model is another model.
+    Settings that are "auto" are chosen on held-out objects of the training data; where the spectral
+    start of the chosen setting alone does better there, it is what is used. Codes are not nested: a shorter
+    model is another model.
 
     Examples
     --------
@@ -161,7 +170,7 @@ class RefinedHash(BaseHasher):
 
     def _learn(self, couple: Couple) -> Learned:
         views = [couple.views[m] for m in couple.modalities]
-        with blas_threads(1):
+        with one_blas_thread():
             setting = self._choose(views, couple.pairs)
         losses: list[float] = []
 
@@ -182,8 +191,8 @@ class RefinedHash(BaseHasher):
         projections: dict[str, FloatArray] = {}
         thresholds: dict[str, FloatArray] = {}
         for side, modality in enumerate(couple.modalities):
-            projections[modality] = fitted.projection(side, fitted.affine)
-            values = fitted.values(side, views[side], fitted.affine)
+            projections[modality] = fitted.projection(side)
+            values = fitted.values(side, views[side])
             thresholds[modality] = fitted.affine.offsets[side] + self._evened(values)
         maps = dict(zip(couple.modalities, fitted.maps, strict=True))
         return Learned(maps, projections, thresholds, {"losses": np.array(losses)})
@@ -207,9 +216,9 @@ class RefinedHash(BaseHasher):
     def _choose(self, views: list[Any], pairs: ResolvedPairs) -> Setting:
         """The setting to use, judged on held-out objects if there are enough."""
         rng = np.random.default_rng(self.random_state)
-        labelled = pairs.positive is None
-        # Each object has its partner, and every other is dissimilar.
-        partnered = not labelled and pairs.negative is None
+        labelled = pairs.groups is not None and pairs.negative is None
+        # Each object has its partner, or a few, and every other is dissimilar.
+        partnered = pairs.groups is None and pairs.negative is None
         histograms = any(map(never_negative, views))
         n_objects = _SEARCH_LABELLED if labelled else _SEARCH_PAIRED
         splits = hold_out(pairs, self.validation_share, n_objects, rng, _SEARCH_SPLITS)
@@ -223,4 +232,4 @@ class RefinedHash(BaseHasher):
         best = search.try_all(first)
         for step in steps:
             best = search.try_all(step(best))
-        return best if pairs.one_view or pairs.negative is not None else search.settle()
+        return best if pairs.one_view or pairs.negative is not None else search.settle(as_start)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,21 +35,24 @@ class Basis:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fitted setting: affine functions of the mapped features of each side."""
+    """A fitted setting: affine functions of the mapped features of each side.
+
+    Settings with the same features share ``directions``, which may be large; ``scales`` whiten along them.
+    """
 
     maps: list[FeatureMap]
-    whitenings: Sequence[FloatArray]
-    start: Affine
+    directions: list[FloatArray]
+    scales: list[FloatArray]
     affine: Affine
     converged: bool
 
-    def projection(self, side: int, affine: Affine) -> FloatArray:
+    def projection(self, side: int) -> FloatArray:
         """(n_bits, n_features_out): what the mapped features are multiplied by."""
-        return (self.whitenings[side] @ affine.weights[side]).T
+        return (self.directions[side] @ (self.scales[side][:, None] * self.affine.weights[side])).T
 
-    def values(self, side: int, X: Any, affine: Affine) -> FloatArray:
+    def values(self, side: int, X: Any) -> FloatArray:
         """Real values whose signs are the bits of one side."""
-        return self.maps[side].project(X, self.projection(side, affine), affine.offsets[side])
+        return self.maps[side].project(X, self.projection(side), self.affine.offsets[side])
 
 
 class SettingFitter:
@@ -112,8 +114,8 @@ class SettingFitter:
                 max_iter=setting.iterations,
                 progress=progress,
             )
-        whitenings = [b.components.directions * scale for b, scale in zip(bases, scales, strict=True)]
-        return Candidate([basis.map for basis in bases], whitenings, start, affine, converged)
+        maps, directions = zip(*((basis.map, basis.components.directions) for basis in bases), strict=True)
+        return Candidate(list(maps), list(directions), scales, affine, converged)
 
     def _start(
         self, setting: Setting, x: FloatArray, y: FloatArray | None, scales: list[FloatArray]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..codes import pack
+from ..errors import InputError, ParameterError
 from ..pair_sets import ResolvedPairs
 from ..selection import HeldOut, score_codes
 from .refined_fit import Candidate, SettingFitter
@@ -48,8 +49,11 @@ class Judge:
         self._fitted: dict[Setting, Candidate] = {}
 
     def mark(self, setting: Setting) -> float:
-        """Score of unseen objects among themselves."""
-        fitted = self._fitted[setting] = self._fitter.fit(setting)
+        """Score of unseen objects among themselves; 0 where the objects are too few or too much alike to learn from."""
+        try:
+            fitted = self._fitted[setting] = self._fitter.fit(setting)
+        except (InputError, ParameterError):
+            return 0.0
         codes = _codes(fitted, self._judge_views)
         return score_codes(codes[0], codes[-1], self._split.judge_pairs)
 
@@ -58,6 +62,8 @@ class Judge:
 
         With labels they look for the latter, of which many are similar; otherwise for their own partners.
         """
+        if setting not in self._fitted:
+            return 0.0
         fitted = self._fitted[setting]
         unseen, learned = (_codes(fitted, views) for views in (self._judge_views, self._fit_views))
         if self._pairs.positive is not None:
@@ -103,12 +109,19 @@ class SettingSearch:
         scores = self._scores()
         return max(scores, key=lambda setting: scores[setting])
 
-    def settle(self) -> Setting:
-        """Of settings that are as good on unseen objects, the one that is best on those learned from."""
+    def settle(self, as_start: Callable[[Setting], Setting]) -> Setting:
+        """Of settings that are as good on unseen objects, the one that finds them best among known ones.
+
+        Its spectral start takes its place if that is better on unseen objects.
+        """
         scores = self._scores()
         enough = (1 - _AS_GOOD) * max(scores.values())
         near = [setting for setting, score in scores.items() if score >= enough]
-        return max(near, key=lambda s: np.mean([judge.known(s) for judge in self._judges]))
+        chosen = max(near, key=lambda s: (np.mean([judge.known(s) for judge in self._judges]), scores[s]))
+        start = as_start(chosen)
+        self.try_all([start])
+        scores = self._scores()
+        return start if scores.get(start, -1.0) > scores[chosen] else chosen
 
     def _scores(self) -> dict[Setting, float]:
         """Means over the splits, of the settings that were tried on all of them."""
@@ -120,4 +133,4 @@ class SettingSearch:
 
 
 def _codes(fitted: Candidate, views: list[Any]) -> list[Any]:
-    return [pack(fitted.values(side, X, fitted.affine) >= 0) for side, X in enumerate(views)]
+    return [pack(fitted.values(side, X) >= 0) for side, X in enumerate(views)]

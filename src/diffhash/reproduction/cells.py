@@ -19,7 +19,7 @@ from ..datasets import MultimodalData, make_paper_data
 from ..errors import RankWarning
 from ..hashers.base import BaseHasher
 from ..pairs import Pairs
-from ..threads import blas_threads
+from ..threads import one_blas_thread
 from .measures import measure_codes, measure_euclidean
 from .methods import EUCLIDEAN, METHODS
 from .settings import Settings
@@ -156,7 +156,7 @@ def compute(cell: Cell, settings: Settings) -> dict[str, Any]:
     Linear algebra keeps to one thread: with matrices of this size more of them gain little on an idle
     machine and wait for each other on a busy one.
     """
-    with blas_threads(1):
+    with one_blas_thread():
         return _compute(cell, settings)
 
 

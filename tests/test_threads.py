@@ -1,0 +1,60 @@
+"""The limit on BLAS threads: where it holds, and that it is lifted whoever leaves last."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import diffhash as dh
+from diffhash.threads import one_blas_thread
+
+
+def blas():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+def test_overlapping_limits_are_lifted_by_the_last_one_out():
+    with threadpool_limits(2, user_api="blas"):
+        before = blas()
+        entered, leave = threading.Event(), threading.Event()
+
+        def other():
+            with one_blas_thread():
+                entered.set()
+                leave.wait(10)
+
+        thread = threading.Thread(target=other)
+        with one_blas_thread():
+            thread.start()
+            assert entered.wait(10)
+            assert blas() == {1}
+        assert blas() == {1}, "the other one is still inside"
+        leave.set()
+        thread.join()
+        assert blas() == before
+
+
+def test_an_error_inside_lifts_the_limit():
+    with threadpool_limits(2, user_api="blas"):
+        before = blas()
+        try:
+            with one_blas_thread():
+                raise RuntimeError
+        except RuntimeError:
+            pass
+        assert blas() == before
+
+
+def test_small_problems_are_learned_in_one_thread():
+    seen = []
+    rng = np.random.default_rng(0)
+    views = {m: rng.normal(size=(4, 3)) for m in "xy"}  # too few to hold any out: refined whatever it gains
+    with threadpool_limits(2, user_api="blas"):
+        before = blas()
+        hasher = dh.RefinedHash(n_bits=4, features="linear", progress=lambda _, __: seen.append(blas()))
+        hasher.fit(views, dh.Pairs.aligned(4))
+        assert blas() == before
+    assert seen
+    assert all(pools == {1} for pools in seen)
