@@ -87,7 +87,7 @@ class RefinedHash(BaseHasher):
     modalities_, n_features_in_, maps_, projections_, thresholds_
         See :class:`~diffhash.hashers.base.BaseHasher`.
     losses_ : array of shape (n_iterations,)
-        Loss after each iteration.
+        Loss after each iteration; empty where the spectral start is used as it is.
 
     Notes
     -----
@@ -192,9 +192,8 @@ class RefinedHash(BaseHasher):
         thresholds: dict[str, FloatArray] = {}
         for side, modality in enumerate(couple.modalities):
             projections[modality] = fitted.projection(side)
-            values = fitted.values(side, views[side])
-            thresholds[modality] = fitted.affine.offsets[side] + self._evened(values)
-        maps = dict(zip(couple.modalities, fitted.maps, strict=True))
+            thresholds[modality] = fitted.affine.offsets[side] + self._evened(fitted.training_values(side))
+        maps = {m: basis.map for m, basis in zip(couple.modalities, fitted.bases, strict=True)}
         return Learned(maps, projections, thresholds, {"losses": np.array(losses)})
 
     def _fitter(self, views: list[Any], pairs: ResolvedPairs, effort: Effort) -> SettingFitter:

@@ -37,22 +37,30 @@ class Basis:
 class Candidate:
     """A fitted setting: affine functions of the mapped features of each side.
 
-    Settings with the same features share ``directions``, which may be large; ``scales`` whiten along them.
+    Settings with the same features share ``bases``, which may be large; ``scales`` whiten along them.
     """
 
-    maps: list[FeatureMap]
-    directions: list[FloatArray]
+    bases: list[Basis]
     scales: list[FloatArray]
     affine: Affine
     converged: bool
 
     def projection(self, side: int) -> FloatArray:
         """(n_bits, n_features_out): what the mapped features are multiplied by."""
-        return (self.directions[side] @ (self.scales[side][:, None] * self.affine.weights[side])).T
+        return (self.bases[side].components.directions @ self._weights(side)).T
 
     def values(self, side: int, X: Any) -> FloatArray:
         """Real values whose signs are the bits of one side."""
-        return self.maps[side].project(X, self.projection(side), self.affine.offsets[side])
+        return self.bases[side].map.project(X, self.projection(side), self.affine.offsets[side])
+
+    def training_values(self, side: int) -> FloatArray:
+        """The same of the rows that were learned from."""
+        coordinates = self.bases[side].coordinates
+        weights, offsets = self._weights(side), self.affine.offsets[side]
+        return coordinates @ weights.astype(coordinates.dtype) + offsets.astype(coordinates.dtype)
+
+    def _weights(self, side: int) -> FloatArray:
+        return np.asarray(self.scales[side][:, None] * self.affine.weights[side])
 
 
 class SettingFitter:
@@ -114,8 +122,7 @@ class SettingFitter:
                 max_iter=setting.iterations,
                 progress=progress,
             )
-        maps, directions = zip(*((basis.map, basis.components.directions) for basis in bases), strict=True)
-        return Candidate(list(maps), list(directions), scales, affine, converged)
+        return Candidate(bases, scales, affine, converged)
 
     def _start(
         self, setting: Setting, x: FloatArray, y: FloatArray | None, scales: list[FloatArray]
