@@ -28,7 +28,7 @@ from ..peers import (
 from ..peers.base import Grid, Labels
 
 #: Landmarks of every method on kernel features but kernel ridge, which has up to 2,500.
-N_LANDMARKS = 500
+N_LANDMARKS = 1000
 BITS = (16, 32, 64, 128)
 #: Real values per item of the references without hashing: 8 to 512 bytes.
 WIDTHS = (2, 4, 8, 16, 32, 64, 128)
