@@ -10,6 +10,7 @@ import PIL.Image
 import pytest
 
 import diffhash as dh
+from tests.cli.process import QUICK, diffhash
 
 WORDS = ["red square", "green square", "blue square", "red disc", "green disc", "blue disc"]
 COLOURS = {"red": (220, 20, 20), "green": (20, 180, 20), "blue": (20, 20, 220)}
@@ -55,3 +56,16 @@ def photos(tmp_path_factory):
     with (folder / "captions.csv").open("w", newline="") as file:
         csv.writer(file).writerows([["file", "caption", "shape", "number"], *rows])
     return folder
+
+
+@pytest.fixture(scope="session")
+def shapes(photos, tmp_path_factory):
+    """A collection built from the folder of pictures, by a process."""
+    out = tmp_path_factory.mktemp("built") / "shapes.dh"
+    built = diffhash(
+        "build", "--images", photos / "pictures", "--captions", photos / "captions.csv", *QUICK, "-o", out
+    )
+    assert (built.returncode, built.stderr) == (0, "")
+    assert "objects" in built.stdout
+    assert "60 pairs" in built.stdout
+    return out

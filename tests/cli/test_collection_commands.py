@@ -1,48 +1,17 @@
-"""``build``, ``search``, ``info`` and ``verify``: good and bad input."""
+"""``build`` and ``search``: folders of pictures, feature files, filters, words and items."""
 
 from __future__ import annotations
 
 import csv
 import json
 import shutil
-import sqlite3
 
 import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.cli.app import run_app
 from diffhash.cli.thumbnails import is_thumbnail
-from tests.cli.process import assert_one_line, diffhash
-
-FAST = ["--method", "diff", "--bits", "4"]
-# The same work with fewer bits than pictures have words, and without the choice of settings.
-QUICK = ["--method", "refined", "--bits", "16", "--set", "features=linear", "--set", "max_iter=5"]
-QUICK += ["--set", "ridge=0.01", "--set", "penalty=0.003", "--set", "negative_target=0"]
-
-
-def run(capsys, *arguments):
-    """In this process: status, stdout, stderr."""
-    status = run_app([str(argument) for argument in arguments])
-    printed = capsys.readouterr()
-    return status, printed.out, printed.err
-
-
-def found(out, query=0):
-    return json.loads(out)["results"][query]
-
-
-@pytest.fixture(scope="session")
-def shapes(photos, tmp_path_factory):
-    """A collection built from the folder of pictures, by a process."""
-    out = tmp_path_factory.mktemp("built") / "shapes.dh"
-    built = diffhash(
-        "build", "--images", photos / "pictures", "--captions", photos / "captions.csv", *QUICK, "-o", out
-    )
-    assert (built.returncode, built.stderr) == (0, "")
-    assert "objects" in built.stdout
-    assert "60 pairs" in built.stdout
-    return out
+from tests.cli.process import FAST, QUICK, diffhash, found, run, views
 
 
 def test_search_as_a_process_with_words_and_with_a_picture(shapes, photos, tmp_path):
@@ -238,10 +207,6 @@ def test_a_broken_picture_is_named_or_left_out(photos, tmp_path, capsys):
     assert json.loads(out)["left out"] == 1
 
 
-def views(files, part="train"):
-    return ["--view", f"x={files.folder / part}_x.npy", "--view", f"y={files.folder / part}_y.npy"]
-
-
 def test_aligned_features_share_ids_and_payload(files, tmp_path, capsys):
     rows = [f"thing {i},{i % 5}" for i in range(400)]
     (tmp_path / "p.csv").write_text("\n".join(["title,group", *rows]))
@@ -322,201 +287,3 @@ def test_a_build_that_fails_leaves_nothing(files, tmp_path, capsys):
     assert "fewer rows of payload" in err
     assert {path.name for path in tmp_path.iterdir()} - {"a.dh-lock"} == {"p.csv", "a.dh"}
     assert (tmp_path / "a.dh").read_bytes() == before
-
-
-def test_info_and_verify_as_processes(shapes, files, tmp_path):
-    told = diffhash("info", shapes, "--json")
-    assert (told.returncode, told.stderr) == (0, "")
-    facts = json.loads(told.stdout)
-    assert (facts["kind"], facts["objects"], facts["bits"]) == ("collection", 60, 16)
-    assert [m["name"] for m in facts["modalities"]] == ["image", "text"]
-    good = diffhash("verify", shapes)
-    assert (good.returncode, good.stdout, good.stderr) == (0, f"{shapes}: in order\n", "")
-
-    damaged = tmp_path / "m.dhm"
-    data = bytearray((files.folder / "model.dhm").read_bytes())
-    data[-9] ^= 1
-    damaged.write_bytes(data)
-    bad = diffhash("verify", damaged, "--json")
-    assert (bad.returncode, bad.stderr) == (3, "")
-    assert json.loads(bad.stdout)["ok"] is False
-    assert "checksum" in json.loads(bad.stdout)["problems"][0]
-    assert_one_line(diffhash("verify", tmp_path / "none.dh"), 1)
-    assert_one_line(diffhash("info", damaged), 1)
-
-
-def damaged_collection(folder, shapes, files):
-    path = folder / "d.dh"
-    shutil.copy(shapes, path)
-    with sqlite3.connect(path) as db:
-        table = next(
-            name
-            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            if "payload" in name
-        )
-        column = next(row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] == "payload")
-        db.execute(f"UPDATE {table} SET {column} = 'no json' WHERE rowid = 1")
-    db.close()
-    return path
-
-
-def nan_features(folder, shapes, files):
-    np.save(folder / "n.npy", np.array([[1.0, 2.0], [np.nan, 3.0]]))
-    return folder / "n.npy"
-
-
-def short_table(folder, shapes, files):
-    (folder / "t.csv").write_text("a,b\n1,2\n3\n")
-    return folder / "t.csv"
-
-
-def not_ours(folder, shapes, files):
-    (folder / "x.bin").write_bytes(b"what is this")
-    return folder / "x.bin"
-
-
-def foreign_database(folder, shapes, files):
-    with sqlite3.connect(folder / "f.dh") as db:
-        db.execute("CREATE TABLE cats (name TEXT)")
-    db.close()
-    return folder / "f.dh"
-
-
-@pytest.mark.parametrize(
-    "make",
-    [damaged_collection, nan_features, short_table, not_ours, foreign_database],
-    ids=lambda f: f.__name__,
-)
-def test_verify_ends_with_3_where_something_is_wrong(make, shapes, files, tmp_path, capsys):
-    path = make(tmp_path, shapes, files)
-
-    status, out, err = run(capsys, "verify", path)
-
-    assert (status, err) == (3, "")
-    assert out.splitlines()[-1] == f"{path}: not in order"
-    assert len(out.splitlines()) >= 2
-
-
-def test_info_knows_every_kind_of_file(files, tmp_path, capsys):
-    f = files.folder
-    np.save(tmp_path / "c.npy", np.zeros((7, 3), dtype=np.uint8))
-    (tmp_path / "r.jsonl").write_text("[1, 2]\n[3, 4]\n")
-
-    told = {
-        name: json.loads(run(capsys, "info", path, "--json")[1])
-        for name, path in {
-            "model": f / "model.dhm",
-            "codes": tmp_path / "c.npy",
-            "array": f / "test_x.npy",
-            "npz": f"{f / 'train.npz'}#y",
-            "table": f / "pairs.csv",
-            "lines": tmp_path / "r.jsonl",
-        }.items()
-    }
-
-    assert {name: facts["kind"] for name, facts in told.items()} == {
-        "model": "model",
-        "codes": "codes",
-        "array": "array",
-        "npz": "features",
-        "table": "table",
-        "lines": "features",
-    }
-    assert told["model"]["settings"]["gamma"] == 10.0
-    assert (told["codes"]["rows"], told["codes"]["bytes"]) == (7, 3)
-    assert told["npz"]["features"] == 64
-    assert told["table"]["columns"] == "x, y"
-
-
-BAD = {
-    "build nothing": (["build", "-o", "a.dh"], 2, "--images FOLDER and --captions"),
-    "build half": (["build", "--images", "{p}/pictures", "-o", "a.dh"], 2, "--captions FILE"),
-    "build both": (
-        ["build", "--images", "{p}/pictures", "--captions", "{p}/captions.csv", "{views}", "-o", "a.dh"],
-        2,
-        "or --view",
-    ),
-    "build mixed": (
-        ["build", "--images", "{p}/pictures", "--captions", "{p}/captions.csv", "--pairs", "p", "-o", "a.dh"],
-        2,
-        "goes with --view",
-    ),
-    "build no folder": (
-        ["build", "--images", "{p}/none", "--captions", "{p}/captions.csv", "-o", "a.dh"],
-        1,
-        "no such folder",
-    ),
-    "build no column": (
-        ["build", "--images", "{p}/pictures", "--captions", "{f}/pairs.csv", "-o", "a.dh"],
-        1,
-        "--file-column",
-    ),
-    "build wrong column": (
-        [
-            "build",
-            "--images",
-            "{p}/pictures",
-            "--captions",
-            "{p}/captions.csv",
-            "--caption-column",
-            "q",
-            "-o",
-            "a",
-        ],
-        1,
-        "'file', 'caption', 'shape', 'number'",
-    ),
-    "build into nowhere": (["build", "{views}", "-o", "no/a.dh"], 1, "no folder"),
-    "build other model": (
-        ["build", "--model", "{f}/model.dhm", "--view", "z={f}/test_x.npy", "-o", "a.dh"],
-        2,
-        "no modality 'z'",
-    ),
-    "build wrong width": (
-        ["build", "--model", "{f}/model.dhm", "--view", "y={f}/test_x.npy", "-o", "a.dh"],
-        1,
-        "64 features",
-    ),
-    "search nothing": (["search", "{s}"], 2, "one of TEXT"),
-    "search twice": (["search", "{s}", "red", "--item", "x"], 2, "one of TEXT"),
-    "search no file": (["search", "none.dh", "red"], 1, "no such file"),
-    "search no collection": (["search", "{f}/model.dhm", "red"], 1, "model.dhm"),
-    "search no picture": (["search", "{s}", "--image", "none.png"], 1, "none.png"),
-    "search a text as a picture": (["search", "{s}", "--image", "{f}/pairs.csv"], 1, "cannot be read"),
-    "search vector width": (["search", "{s}", "--vector", "{f}/test_x.npy"], 2, "say --modality"),
-    "search unknown item": (["search", "{s}", "--item", "none"], 1, "none"),
-    "search into": (["search", "{s}", "red", "--into", "sound"], 2, "no 'sound'"),
-    "search modality": (["search", "{s}", "red", "--modality", "sound"], 2, "no 'sound'"),
-    "search none": (["search", "{s}", "red", "-k", "0"], 2, "-k"),
-    "where nonsense": (["search", "{s}", "red", "--where", "shape"], 2, "FIELD=VALUE"),
-    "where bad json": (["search", "{s}", "red", "--where", '{"a"'], 2, "no JSON"),
-    "where bad filter": (["search", "{s}", "red", "--where", '{"a": {"like": 1}}'], 1, "like"),
-    "page nowhere": (["search", "{s}", "red", "--open", "--page", "no/p.html"], 1, "no folder"),
-    "info nothing": (["info", "none"], 1, "no such file"),
-}
-
-
-@pytest.mark.parametrize(("arguments", "status", "words"), BAD.values(), ids=BAD.keys())
-def test_bad_input_is_one_line(
-    arguments, status, words, files, photos, shapes, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    filled = []
-    for argument in arguments:
-        named = {"{f}": files.folder, "{p}": photos, "{s}": shapes}
-        for name, path in named.items():
-            argument = argument.replace(name, str(path))
-        filled += views(files) if argument == "{views}" else [argument]
-
-    found, out, err = run(capsys, *filled)
-
-    assert (found, out) == (status, ""), err
-    assert err.startswith("diffhash: ")
-    assert err.count("\n") == 1
-    assert words in err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_bad_input_of_the_processes(files, shapes, tmp_path):
-    assert_one_line(diffhash("build", "-o", "a.dh", cwd=tmp_path), 2)
-    assert_one_line(diffhash("search", shapes, "--vector", files.folder / "pairs.csv", cwd=tmp_path), 2)

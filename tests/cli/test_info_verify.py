@@ -1,0 +1,116 @@
+"""``info`` and ``verify``: every kind of file, in order or not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+
+import numpy as np
+import pytest
+
+from tests.cli.process import assert_one_line, diffhash, run
+
+
+def test_info_and_verify_as_processes(shapes, files, tmp_path):
+    told = diffhash("info", shapes, "--json")
+    assert (told.returncode, told.stderr) == (0, "")
+    facts = json.loads(told.stdout)
+    assert (facts["kind"], facts["objects"], facts["bits"]) == ("collection", 60, 16)
+    assert [m["name"] for m in facts["modalities"]] == ["image", "text"]
+    good = diffhash("verify", shapes)
+    assert (good.returncode, good.stdout, good.stderr) == (0, f"{shapes}: in order\n", "")
+
+    damaged = tmp_path / "m.dhm"
+    data = bytearray((files.folder / "model.dhm").read_bytes())
+    data[-9] ^= 1
+    damaged.write_bytes(data)
+    bad = diffhash("verify", damaged, "--json")
+    assert (bad.returncode, bad.stderr) == (3, "")
+    assert json.loads(bad.stdout)["ok"] is False
+    assert "checksum" in json.loads(bad.stdout)["problems"][0]
+    assert_one_line(diffhash("verify", tmp_path / "none.dh"), 1)
+    assert_one_line(diffhash("info", damaged), 1)
+
+
+def damaged_collection(folder, shapes, files):
+    path = folder / "d.dh"
+    shutil.copy(shapes, path)
+    with sqlite3.connect(path) as db:
+        table = next(
+            name
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            if "payload" in name
+        )
+        column = next(row[1] for row in db.execute(f"PRAGMA table_info({table})") if row[1] == "payload")
+        db.execute(f"UPDATE {table} SET {column} = 'no json' WHERE rowid = 1")
+    db.close()
+    return path
+
+
+def nan_features(folder, shapes, files):
+    np.save(folder / "n.npy", np.array([[1.0, 2.0], [np.nan, 3.0]]))
+    return folder / "n.npy"
+
+
+def short_table(folder, shapes, files):
+    (folder / "t.csv").write_text("a,b\n1,2\n3\n")
+    return folder / "t.csv"
+
+
+def not_ours(folder, shapes, files):
+    (folder / "x.bin").write_bytes(b"what is this")
+    return folder / "x.bin"
+
+
+def foreign_database(folder, shapes, files):
+    with sqlite3.connect(folder / "f.dh") as db:
+        db.execute("CREATE TABLE cats (name TEXT)")
+    db.close()
+    return folder / "f.dh"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [damaged_collection, nan_features, short_table, not_ours, foreign_database],
+    ids=lambda f: f.__name__,
+)
+def test_verify_ends_with_3_where_something_is_wrong(make, shapes, files, tmp_path, capsys):
+    path = make(tmp_path, shapes, files)
+
+    status, out, err = run(capsys, "verify", path)
+
+    assert (status, err) == (3, "")
+    assert out.splitlines()[-1] == f"{path}: not in order"
+    assert len(out.splitlines()) >= 2
+
+
+def test_info_knows_every_kind_of_file(files, tmp_path, capsys):
+    f = files.folder
+    np.save(tmp_path / "c.npy", np.zeros((7, 3), dtype=np.uint8))
+    (tmp_path / "r.jsonl").write_text("[1, 2]\n[3, 4]\n")
+
+    told = {
+        name: json.loads(run(capsys, "info", path, "--json")[1])
+        for name, path in {
+            "model": f / "model.dhm",
+            "codes": tmp_path / "c.npy",
+            "array": f / "test_x.npy",
+            "npz": f"{f / 'train.npz'}#y",
+            "table": f / "pairs.csv",
+            "lines": tmp_path / "r.jsonl",
+        }.items()
+    }
+
+    assert {name: facts["kind"] for name, facts in told.items()} == {
+        "model": "model",
+        "codes": "codes",
+        "array": "array",
+        "npz": "features",
+        "table": "table",
+        "lines": "features",
+    }
+    assert told["model"]["settings"]["gamma"] == 10.0
+    assert (told["codes"]["rows"], told["codes"]["bytes"]) == (7, 3)
+    assert told["npz"]["features"] == 64
+    assert told["table"]["columns"] == "x, y"
