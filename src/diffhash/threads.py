@@ -14,7 +14,6 @@ __all__ = ["one_blas_thread"]
 _lock = threading.Lock()
 _inside = 0
 _limiter: Any = None
-_controller: Any = None
 
 
 @contextmanager
@@ -28,12 +27,10 @@ def one_blas_thread() -> Iterator[None]:
     >>> with one_blas_thread():
     ...     pass
     """
-    global _inside, _limiter, _controller
+    global _inside, _limiter
     with _lock:
         if _inside == 0:
-            # Looking for the libraries takes a millisecond; those of NumPy and SciPy are there by now.
-            _controller = _controller or threadpoolctl.ThreadpoolController()
-            _limiter = _controller.limit(limits=1, user_api="blas")
+            _limiter = threadpoolctl.threadpool_limits(limits=1, user_api="blas")
         _inside += 1
     try:
         yield

@@ -16,6 +16,7 @@ from diffhash.cli.app import run_app
 from diffhash.reproduction import Results
 from tests.cli.process import assert_one_line, diffhash
 from tests.reproduction_settings import tiny_settings
+from tests.signals import heed_interrupts
 
 ROOT = Path(__file__).parents[2]
 # The quick run, made tiny: a real process, without the minute.
@@ -98,6 +99,7 @@ def test_interrupted_process_continues(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed_interrupts,
     )
     path = tmp_path / "results.json"
     give_up = time.monotonic() + 120

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from diffhash import native
+from tests.signals import heed_interrupts
 
 posix = pytest.mark.skipif(os.name != "posix", reason="forks and signals of POSIX")
 
@@ -88,7 +89,9 @@ CALLS = {
 def test_ctrl_c_ends_a_long_search(call, threads):
     """Minutes of work end soon after the signal; the bound is generous, as machines are shared."""
     script = ENDLESS.format(call=CALLS[call].format(threads=threads))
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    )
     assert process.stdout is not None
     try:
         assert process.stdout.readline() == "searching\n"
