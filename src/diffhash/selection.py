@@ -14,7 +14,6 @@ from .types import CodeArray, FloatArray, IntArray
 
 __all__ = ["HeldOut", "hold_out", "score_codes"]
 
-
 #: Rows of either view and their places between 0 and 1, by which they are split.
 _Drawn: TypeAlias = tuple[tuple[IntArray, FloatArray], tuple[IntArray, FloatArray]]
 
@@ -48,7 +47,8 @@ def hold_out(
     rng : Generator
     n_splits : int
     """
-    if pairs.positive is not None and not pairs.aligned and not (pairs.groups and pairs.negative is None):
+    labelled = pairs.groups is not None and pairs.negative is None
+    if pairs.positive is not None and not pairs.aligned and not labelled:
         splits = _split(pairs, _drawn_in_pairs(pairs, max_objects, rng), share, n_splits)
         if splits:
             return splits

@@ -56,6 +56,8 @@ def _is_per_thread(library: Any) -> bool:
 
 
 def _set(limits: list[tuple[Any, int]]) -> None:
+    if not limits:
+        return
     # Newer threadpoolctl lets only the thread change a limit that did so first; here any may.
     clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda **_: None)
     clear(force=True)

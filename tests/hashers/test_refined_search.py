@@ -114,24 +114,28 @@ def test_of_listed_pairs_whole_pairs_are_held_out(one_view):
         assert not set(split.fit_rows[1]) & set(split.judge_rows[1])
 
 
-@pytest.mark.parametrize("kind", ["labels", "aligned", "listed"])
+@pytest.mark.parametrize("kind", ["labels", "several labels", "aligned", "listed"])
 def test_the_score_among_known_objects_is_that_of_evaluation(kind):
     rng = np.random.default_rng(3)
     n = 60
     labels = rng.integers(0, 4, n)
     views = [rng.normal(size=(n, 5)) + labels[:, None], rng.normal(size=(n, 4)) - labels[:, None]]
     order = rng.permutation(n)
+    sets = labels[:, None] == np.arange(4)
+    sets |= rng.random(sets.shape) < 0.2
     pairs = {
         "labels": dh.Pairs.from_labels(labels, labels),
+        "several labels": dh.Pairs.from_labels(sets, sets),
         "aligned": dh.Pairs.aligned(n),
         "listed": dh.Pairs((np.arange(n), order)),
     }[kind]
+    by_label = "label" in kind
     resolved = pairs.resolve(n, n)
     hasher = dh.RefinedHash(n_bits=16, n_landmarks=20)
     (split,) = hold_out(resolved, 0.3, n, np.random.default_rng(0))
-    effort = search_effort(hasher, partnered=kind != "labels")
+    effort = search_effort(hasher, partnered=not by_label)
     judge = Judge(views, resolved, split, lambda v, p: hasher._fitter(v, p, effort))
-    setting = search_plan(hasher, partnered=kind != "labels", histograms=False)[0][0]
+    setting = search_plan(hasher, partnered=not by_label, histograms=False)[0][0]
     judge.mark(setting)
     fitted = hasher._fitter(
         [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)], split.fit_pairs, effort
@@ -140,9 +144,11 @@ def test_the_score_among_known_objects_is_that_of_evaluation(kind):
     found = []
     for side in (0, 1):
         asking, other = split.judge_rows[side], split.fit_rows[1 - side]
-        items = other if kind == "labels" else np.concatenate([split.judge_rows[1 - side], other])
+        items = other if by_label else np.concatenate([split.judge_rows[1 - side], other])
         if kind == "labels":
             relevant = labels[asking][:, None] == labels[items]
+        elif kind == "several labels":
+            relevant = (sets[asking][:, None] & sets[items]).any(axis=2)
         else:
             partner = np.arange(n) if kind == "aligned" else (order if side == 0 else np.argsort(order))
             relevant = partner[asking][:, None] == items

@@ -101,10 +101,9 @@ class SettingFitter:
     def fit(self, setting: Setting, progress: Progress | None = None) -> Candidate:
         """Maps, start and refined functions of one setting."""
         effort, pairs = self._effort, self._pairs
-        key = (setting.features, setting.metric, setting.width)
-        if key not in self._bases:
-            self._bases[key] = [self._basis(X, side, setting) for side, X in enumerate(self._views)]
-        bases = self._bases[key]
+        if setting.kind not in self._bases:
+            self._bases[setting.kind] = [self._basis(X, side, setting) for side, X in enumerate(self._views)]
+        bases = self._bases[setting.kind]
         scales = [basis.components.scales(setting.ridge) for basis in bases]
         x, y = bases[0].coordinates, None if pairs.one_view else bases[-1].coordinates
         start = self._start(setting, x, y, scales)
@@ -127,13 +126,13 @@ class SettingFitter:
     def _start(
         self, setting: Setting, x: FloatArray, y: FloatArray | None, scales: list[FloatArray]
     ) -> Affine:
-        place = (setting.features, setting.metric, setting.width)
-        key = (*place, setting.ridge, setting.strongest_only)
+        """Penalty, target and iterations do not matter to it."""
+        kind, key = setting.kind, (setting.kind, setting.ridge, setting.strongest_only)
         if key not in self._starts:
-            if place not in self._spectral:
+            if kind not in self._spectral:
                 rng = np.random.default_rng(self._random_state)
-                self._spectral[place] = SpectralStart(x, y, self._pairs, rng)
-            self._starts[key] = self._spectral[place].bits(
+                self._spectral[kind] = SpectralStart(x, y, self._pairs, rng)
+            self._starts[key] = self._spectral[kind].bits(
                 scales,
                 self._effort.n_bits,
                 np.random.default_rng(self._random_state),

@@ -45,6 +45,11 @@ class Setting:
     negative_target: float
     iterations: int
 
+    @property
+    def kind(self) -> tuple[str, str, float]:
+        """What decides the features."""
+        return self.features, self.metric, self.width
+
 
 #: Settings to try beside the best one so far.
 Step: TypeAlias = Callable[[Setting], list[Setting]]
