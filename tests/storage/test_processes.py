@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -22,6 +21,7 @@ import numpy as np
 import diffhash as dh
 
 with dh.Collection.open(sys.argv[1], writable=True) as collection:
+    print("open", flush=True)
     for number in range(int(sys.argv[2])):
         sys.stdin.readline()
         ids = [f"{number} {row}" for row in range(10)]
@@ -37,7 +37,7 @@ with dh.Collection.open(sys.argv[1], writable=True) as collection:
 
 
 class Writer:
-    """A process that adds ten objects whenever it is told to."""
+    """A process that holds the collection open and adds ten objects whenever it is told to."""
 
     def __init__(self, path, steps):
         self.process = subprocess.Popen(
@@ -46,6 +46,7 @@ class Writer:
             stdout=subprocess.PIPE,
             text=True,
         )
+        assert self.process.stdout.readline() == "open\n"  # it writes from here on: nothing to wait for
 
     def step(self):
         self.process.stdin.write("\n")
@@ -106,14 +107,8 @@ def test_a_reader_always_sees_whole_batches(path, collection):
 def test_a_second_writer_is_told_or_waits(path, collection, hasher):
     collection.close()
     with Writer(path, 1) as writer:
-        while True:  # until the other process has opened it
-            try:
-                dh.Collection.open(path, writable=True).close()
-            except CollectionBusyError as error:
-                assert "being written to by another process" in str(error)  # noqa: PT017
-                break
-            assert writer.process.poll() is None
-            time.sleep(0.05)
+        with pytest.raises(CollectionBusyError, match="being written to by another process"):
+            dh.Collection.open(path, writable=True)
         with pytest.raises(CollectionBusyError):
             dh.Collection.create(path, hasher, overwrite=True, timeout=0.1)
         with dh.Collection.open(path) as reader:
