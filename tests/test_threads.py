@@ -24,13 +24,13 @@ def test_overlapping_limits_are_lifted_by_the_last_one_out():
         def other():
             with one_blas_thread():
                 entered.set()
-                leave.wait(10)
+                leave.wait(60)
 
         thread = threading.Thread(target=other)
         try:
             with one_blas_thread():
                 thread.start()
-                assert entered.wait(10)
+                assert entered.wait(60)
                 assert blas() == {1}
             # With OpenMP every thread has a limit of its own.
             assert blas(["pthreads"]) <= {1}, "the other one is still inside"
