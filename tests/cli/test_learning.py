@@ -7,7 +7,7 @@ from diffhash.cli import learning
 from diffhash.cli.relation import Relation
 
 
-def test_the_bar_has_no_total_before_the_settings_are_chosen(monkeypatch):
+def test_the_bar_has_no_total_before_the_settings_are_chosen_and_starts_anew_with_each_fit(monkeypatch):
     seen = []
 
     class Bar:
@@ -28,8 +28,8 @@ def test_the_bar_has_no_total_before_the_settings_are_chosen(monkeypatch):
 
     def fit(self, views, pairs):
         seen.append(("settings",))
-        self.progress(0, 1.0)
-        self.progress(1, 0.5)
+        for iteration in (1, 2, 1):
+            self.progress(iteration, 0.5)
 
     monkeypatch.setattr(learning, "Work", Bar)
     monkeypatch.setattr(dh.RefinedHash, "fit", fit)
@@ -41,7 +41,9 @@ def test_the_bar_has_no_total_before_the_settings_are_chosen(monkeypatch):
         ("title", "choosing settings"),
         ("settings",),
         ("begin", 0, 6),
-        ("advance", "iteration 0"),
+        ("advance", "iteration 1"),
+        ("advance", "iteration 2"),
+        ("begin", 0, 6),
         ("advance", "iteration 1"),
         ("end",),
     ]

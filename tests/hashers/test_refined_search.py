@@ -7,8 +7,10 @@ import pytest
 
 import diffhash as dh
 from diffhash.codes import pack
-from diffhash.hashers.refined_search import Judge, SettingSearch
+from diffhash.hashers import refined, refined_fit
+from diffhash.hashers.refined_search import Judge, SettingSearch, score_of_training
 from diffhash.hashers.refined_settings import as_start, search_effort, search_plan
+from diffhash.refinement import PairLoss
 from diffhash.selection import hold_out
 
 
@@ -203,3 +205,62 @@ def test_sampled_positives_are_still_known_by_their_labels():
     codes = [hasher.encode(X, modality=m) for m, X in data.test.views.items()]
     truth = data.test.labels["x"]
     assert dh.evaluate(*codes, truth, truth).mean_average_precision > 0.8
+
+
+@pytest.mark.parametrize("one_view", [False, True])
+@pytest.mark.parametrize("better", ["first", "second"])
+def test_of_more_classes_than_bits_the_better_target_is_kept(better, one_view, monkeypatch):
+    data = dh.datasets.make_paper_data(n_classes=8, n_train=200, n_test=100, center_scale=3.0, random_state=1)
+    view, labels = data.train.views["x"], data.train.labels
+    views = {"x": view} if one_view else data.train.views
+    pairs = dh.Pairs.from_labels(labels["x"]) if one_view else dh.Pairs.from_labels(labels["x"], labels["y"])
+    targets, scores, seen = [], [], []
+
+    class Loss(PairLoss):
+        def __init__(self, pairs, n_bits, negative_target, positive_weight):
+            super().__init__(pairs, n_bits, negative_target, positive_weight)
+            targets.append(negative_target)
+
+    def score(*arguments):
+        scores.append(score_of_training(*arguments))
+        return float(len(scores) == (1 if better == "first" else 2))
+
+    monkeypatch.setattr(refined_fit, "PairLoss", Loss)
+    monkeypatch.setattr(refined, "score_of_training", score)
+    settings = {"features": "linear", "ridge": 0.01, "penalty": 0.003}
+    hasher = dh.RefinedHash(
+        n_bits=6, **settings, progress=lambda i, loss: seen.append((i, loss)), max_iter=5, min_share=0.0
+    )
+    hasher.fit(views, pairs)
+
+    first, second = targets[-2:]
+    assert {first, second} == {-0.7, 0.0}
+    starts = [number for number, (i, _) in enumerate(seen) if i == 1]
+    halves = [seen[: starts[1]], seen[starts[1] :]]
+    kept = halves[0] if better == "first" else halves[1]
+    np.testing.assert_array_equal(hasher.losses_, [loss for _, loss in kept])
+    given = first if better == "first" else second
+    same = dh.RefinedHash(n_bits=6, **settings, negative_target=given, max_iter=5, min_share=0.0)
+    same.fit(views, pairs)
+    codes = {m: hasher.encode(X, modality=m) for m, X in views.items()}
+    for modality, X in views.items():
+        np.testing.assert_array_equal(codes[modality], same.encode(X, modality=modality))
+    own = np.arange(200) if one_view else None
+    other = "x" if one_view else "y"
+    found = [dh.evaluate(codes["x"], codes[other], labels["x"], labels[other], own=own)]
+    if not one_view:
+        found.append(dh.evaluate(codes["y"], codes["x"], labels["y"], labels["x"]))
+    expected = np.mean([result.mean_average_precision for result in found])
+    assert scores[0 if better == "first" else 1] == pytest.approx(expected)
+
+
+def test_enough_bits_or_a_given_target_leave_nothing_to_compete():
+    labels = np.repeat(np.arange(5), 4)
+    pairs = dh.Pairs.from_labels(labels, labels).resolve(20, 20)
+    setting = search_plan(dh.RefinedHash(n_bits=3), partnered=False, histograms=False)[0][0]
+    assert len(dh.RefinedHash(n_bits=3)._rivals(setting, pairs)) == 1
+    assert dh.RefinedHash(n_bits=4)._rivals(setting, pairs) == []
+    assert dh.RefinedHash(n_bits=3, negative_target=-0.7)._rivals(setting, pairs) == []
+    assert dh.RefinedHash(n_bits=3)._rivals(as_start(setting), pairs) == []
+    listed = dh.Pairs((np.arange(20), np.arange(20))).resolve(20, 20)
+    assert dh.RefinedHash(n_bits=3)._rivals(setting, listed) == []

@@ -77,14 +77,11 @@ def learn(
 
 
 def _reporter(work: Work, most: int) -> Callable[[int, float], None]:
-    """Moves the bar on with each iteration, from the first one on."""
-    begun = False
+    """Moves the bar on with each iteration; the first one of each fit starts it anew."""
 
     def report(iteration: int, loss: float) -> None:
-        nonlocal begun
-        if not begun:
+        if iteration == 1:
             work.begin(0, most)
-            begun = True
         work.advance(1, f"iteration {iteration}, loss {loss:.4f}")
 
     return report

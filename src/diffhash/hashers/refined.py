@@ -17,14 +17,15 @@ from ..threads import one_blas_thread
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
-from .refined_fit import SettingFitter
-from .refined_search import Judge, SettingSearch
+from .refined_fit import Candidate, SettingFitter
+from .refined_search import Judge, SettingSearch, score_of_training, some_rows
 from .refined_settings import (
     Effort,
     Setting,
     as_start,
     first_settings,
     full_effort,
+    other_targets,
     search_effort,
     search_plan,
 )
@@ -79,7 +80,8 @@ class RefinedHash(BaseHasher):
         Of the training objects on which "auto" judges (at most 1,500 objects take part, 3,000
         without labels).
     progress : function or None
-        Called as ``progress(iteration, loss)``.
+        Called as ``progress(iteration, loss)``. Of more classes than bits two targets are tried, one after the
+        other, each from iteration 1 on.
     random_state : int or None
 
     Attributes
@@ -172,16 +174,13 @@ class RefinedHash(BaseHasher):
         views = [couple.views[m] for m in couple.modalities]
         with one_blas_thread():
             setting = self._choose(views, couple.pairs)
-        losses: list[float] = []
-
-        def progress(iteration: int, loss: float) -> None:
-            losses.append(loss)
-            if self.progress is not None:
-                self.progress(iteration, loss)
-
         n_objects = max(view.shape[0] for view in views)
         fitter = self._fitter(views, couple.pairs, full_effort(self, n_objects))
-        fitted = fitter.fit(replace(setting, iterations=self.max_iter if setting.iterations else 0), progress)
+        runs = [self._run(fitter, s) for s in [setting, *self._rivals(setting, couple.pairs)]]
+        fitted, losses = runs[0]
+        if len(runs) > 1:
+            rows = some_rows(couple.pairs, np.random.default_rng(self.random_state))
+            fitted, losses = max(runs, key=lambda run: score_of_training(run[0], couple.pairs, rows))
         if not fitted.converged and len(losses) > 10 and losses[-1] < 0.9 * losses[-10]:
             warnings.warn(
                 f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",
@@ -195,6 +194,30 @@ class RefinedHash(BaseHasher):
             thresholds[modality] = fitted.affine.offsets[side] + self._evened(fitted.training_values(side))
         maps = {m: basis.map for m, basis in zip(couple.modalities, fitted.bases, strict=True)}
         return Learned(maps, projections, thresholds, {"losses": np.array(losses)})
+
+    def _rivals(self, setting: Setting, pairs: ResolvedPairs) -> list[Setting]:
+        """Settings that only a whole fit can tell from this one.
+
+        At most m + 1 vectors of m dimensions can all have negative products. Of more classes some come to share
+        a code, more often with one target for negatives than with the other; the search, which judges
+        by fewer objects and iterations, does not see that, but it shows on the objects learned from.
+        """
+        crowded = (
+            pairs.groups is not None and pairs.negative is None and pairs.groups.n_groups > self.n_bits + 1
+        )
+        return other_targets(self, setting) if crowded else []
+
+    def _run(self, fitter: SettingFitter, setting: Setting) -> tuple[Candidate, list[float]]:
+        """A whole fit, and its losses."""
+        losses: list[float] = []
+
+        def progress(iteration: int, loss: float) -> None:
+            losses.append(loss)
+            if self.progress is not None:
+                self.progress(iteration, loss)
+
+        iterations = self.max_iter if setting.iterations else 0
+        return fitter.fit(replace(setting, iterations=iterations), progress), losses
 
     def _fitter(self, views: list[Any], pairs: ResolvedPairs, effort: Effort) -> SettingFitter:
         return SettingFitter(

@@ -53,11 +53,12 @@ class Candidate:
         """Real values whose signs are the bits of one side."""
         return self.bases[side].map.project(X, self.projection(side), self.affine.offsets[side])
 
-    def training_values(self, side: int) -> FloatArray:
-        """The same of the rows that were learned from."""
-        coordinates = self.bases[side].coordinates
+    def training_values(self, side: int, rows: Any = slice(None)) -> FloatArray:
+        """The same of rows that were learned from."""
+        coordinates = self.bases[side].coordinates[rows]
         weights, offsets = self._weights(side), self.affine.offsets[side]
-        return coordinates @ weights.astype(coordinates.dtype) + offsets.astype(coordinates.dtype)
+        values = coordinates @ weights.astype(coordinates.dtype) + offsets.astype(coordinates.dtype)
+        return np.asarray(values)
 
     def _weights(self, side: int) -> FloatArray:
         return np.asarray(self.scales[side][:, None] * self.affine.weights[side])

@@ -11,15 +11,18 @@ from ..codes import pack
 from ..errors import InputError, ParameterError
 from ..pair_sets import ResolvedPairs
 from ..selection import HeldOut, score_codes
+from ..types import IntArray
 from .refined_fit import Candidate, SettingFitter
 from .refined_settings import Setting
 
-__all__ = ["Judge", "SettingSearch"]
+__all__ = ["Judge", "SettingSearch", "score_of_training", "some_rows"]
 
 #: A setting that is worse than the best of its split by more than this share is not tried on the next split.
 _GIVE_UP = 0.03
 #: Settings whose scores differ by less than this share are as good on unseen objects, as far as can be told.
 _AS_GOOD = 0.02
+#: Objects of each view that tell how well the training objects are separated.
+_ENOUGH = 5000
 
 
 class Judge:
@@ -130,6 +133,18 @@ class SettingSearch:
             for setting, marks in self._marks.items()
             if len(marks) == len(self._judges)
         }
+
+
+def some_rows(pairs: ResolvedPairs, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Some thousand rows of each view."""
+    x, y = (rng.permutation(n)[:_ENOUGH] for n in (pairs.n_x, pairs.n_y))
+    return x, x if pairs.one_view else y
+
+
+def score_of_training(fitted: Candidate, pairs: ResolvedPairs, rows: tuple[IntArray, IntArray]) -> float:
+    """How well objects that were learned from find each other."""
+    codes = [pack(fitted.training_values(side, rows[side]) >= 0) for side in range(len(fitted.bases))]
+    return score_codes(codes[0], codes[-1], pairs.subset(*rows))
 
 
 def _codes(fitted: Candidate, views: list[Any]) -> list[Any]:

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-__all__ = ["Effort", "Setting", "as_start", "first_settings", "full_effort", "search_effort", "search_plan"]
+__all__ = [
+    "Effort",
+    "Setting",
+    "as_start",
+    "first_settings",
+    "full_effort",
+    "other_targets",
+    "search_effort",
+    "search_plan",
+]
 
 #: Coordinates of each view when max_rank is "auto": features of sparse words need many; those of many
 #: rows, which must stay in memory, get fewer.
@@ -135,6 +144,12 @@ def first_settings(hasher: Any, *, partnered: bool, histograms: bool) -> list[Se
         metrics = _options(hasher.metric, _METRICS if histograms else _METRICS[:2])
         found += [replace(base, metric=metric) for metric in metrics]
     return found
+
+
+def other_targets(hasher: Any, setting: Setting) -> list[Setting]:
+    """The same with other targets for negatives, where they are free to choose and matter."""
+    free = _targets(hasher, partnered=False) if setting.iterations else []
+    return [replace(setting, negative_target=t) for t in free if t != setting.negative_target]
 
 
 def _neighbours(hasher: Any, partnered: bool) -> tuple[Step, Step, Step, Step]:
