@@ -74,19 +74,12 @@ def top_k(
     Neighbours(ids=array([[1, 2]]), distances=array([[1, 1]], dtype=uint16))
     """
     caller = "top_k"
-    codes = checks.as_codes(codes, caller=caller, name="codes")
-    n, width = codes.shape
-    numbers = None if ids is None else checks.as_ids(ids, n, caller=caller)
+    stored = _stored(codes, n_bits, ids, caller)
     return run_top_k(
-        Stored(
-            codes,
-            checks.as_n_bits(n_bits, width, caller=caller),
-            numbers,
-            numbers is None or increasing(numbers),
-        ),
+        stored,
         queries,
         k,
-        bitmap=checks.as_allowed(allowed, n, caller=caller),
+        bitmap=checks.as_allowed(allowed, len(stored.codes), caller=caller),
         n_threads=n_threads,
         kernel=kernel,
         caller=caller,
@@ -121,23 +114,24 @@ def within(
     array([1, 2])
     """
     caller = "within"
-    codes = checks.as_codes(codes, caller=caller, name="codes")
-    n, width = codes.shape
-    numbers = None if ids is None else checks.as_ids(ids, n, caller=caller)
+    stored = _stored(codes, n_bits, ids, caller)
     return run_within(
-        Stored(
-            codes,
-            checks.as_n_bits(n_bits, width, caller=caller),
-            numbers,
-            numbers is None or increasing(numbers),
-        ),
+        stored,
         queries,
         radius,
-        bitmap=checks.as_allowed(allowed, n, caller=caller),
+        bitmap=checks.as_allowed(allowed, len(stored.codes), caller=caller),
         n_threads=n_threads,
         kernel=kernel,
         caller=caller,
     )
+
+
+def _stored(codes: Any, n_bits: int | None, ids: Any, caller: str) -> Stored:
+    codes = checks.as_codes(codes, caller=caller, name="codes")
+    n, width = codes.shape
+    numbers = None if ids is None else checks.as_ids(ids, n, caller=caller)
+    n_bits = checks.as_n_bits(n_bits, width, caller=caller)
+    return Stored(codes, n_bits, numbers, numbers is None or increasing(numbers))
 
 
 def run_top_k(
