@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from .markdown import table
 from .methods import BITS, METHODS, WIDTHS
 from .plots import plot_bytes, plot_dataset
+from .rivals import rivals_section
 from .run import TRAINING
 from .summary import Cell, Summary, read_summaries
 
@@ -18,9 +20,11 @@ COST_BITS = 32
 def write_report(results: Path, plots: Path) -> str:
     """Write accuracy.md beside the results and all plots; return where."""
     summaries = read_summaries(results)
+    if not summaries:
+        raise SystemExit(f"no results in {results}: measure first, without --report")
     plots.mkdir(parents=True, exist_ok=True)
     link = Path(os.path.relpath(plots, results)).as_posix()
-    parts = [head(summaries), best_table(summaries)]
+    parts = [head(summaries), best_table(summaries), rivals_section(summaries)]
     for summary in summaries:
         plot_dataset(summary, plots / f"{summary.dataset.key}.png")
         parts.append(section(summary, link))
@@ -39,11 +43,6 @@ def head(summaries: list[Summary]) -> str:
         f"NumPy {machine['numpy']}, SciPy {machine['scipy']}, scikit-learn {machine['scikit-learn']}, "
         f"diffhash {machine['diffhash']}.*"
     )
-
-
-def table(header: list[str], rows: list[list[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def best_table(summaries: list[Summary]) -> str:

@@ -89,14 +89,14 @@ class Summary:
                     break
         return found
 
-    def best(self, width: int, *, ours: bool) -> tuple[str, Cell] | None:
+    def best(self, width: int, *, ours: bool, protocol: str = UNSEEN) -> tuple[str, Cell] | None:
         """Method with the highest figure, and its cell."""
         found = [
             (name, widths[width])
             for name, widths in self.of(binary=True).items()
             if width in widths and not widths[width].dash and (METHODS[name].family == "ours") == ours
         ]
-        return max(found, key=lambda one: one[1].mean(self.key), default=None)
+        return max(found, key=lambda one: one[1].mean(self.key, protocol=protocol), default=None)
 
 
 def read_summaries(folder: Path) -> list[Summary]:

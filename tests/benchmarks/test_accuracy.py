@@ -9,7 +9,9 @@ import pytest
 import diffhash as dh
 from benchmarks.accuracy import __main__ as command
 from benchmarks.accuracy.methods import ALIGNED, METHODS
+from benchmarks.accuracy.rivals import AHEAD, BEHIND, EQUAL, INSIDE, compare, rivals_section
 from benchmarks.accuracy.scores import interval, rank_table, score
+from benchmarks.accuracy.summary import summarise
 from benchmarks.datasets import DATASETS
 
 
@@ -69,6 +71,11 @@ def test_datasets_without_their_file_are_skipped_with_a_note(tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_report_of_nothing_says_what_to_do(tmp_path):
+    with pytest.raises(SystemExit, match="measure first"):
+        command.main(["--report", "--results", str(tmp_path)])
+
+
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     folder = tmp_path_factory.mktemp("accuracy")
@@ -114,3 +121,36 @@ def test_a_run_is_resumed_and_a_changed_grid_measured_again(quick, capsys, monke
     again = [line for line in capsys.readouterr().err.splitlines() if "seed 0" in line]
     assert len(again) == 2
     assert all("CCA signs" in line for line in again)
+
+
+def cell(method, seed, unseen, training=None):
+    """A cell of 16 bits as it stands in the results: mean, and the low end of its interval."""
+    parts = {"unseen": unseen} | ({"training": training} if training else {})
+    scores = {
+        protocol: {"both": {"map": {"mean": mean, "low": low, "high": mean}}}
+        for protocol, (mean, low) in parts.items()
+    }
+    return {"method": method, "width": 16, "seed": seed} | scores
+
+
+@pytest.mark.parametrize(
+    ("ours", "sign"), [((0.9, 0.8), AHEAD), ((0.9, 0.7), EQUAL), ((0.7, 0.8), INSIDE), ((0.7, 0.6), BEHIND)]
+)
+def test_the_best_peer_of_each_place_is_beside_ours(ours, sign):
+    """Means over seeds; the best peer of one protocol is not that of the other."""
+    cells = [
+        cell("RefinedHash", 0, (ours[0], 0.0), (0.5, 0.4)),
+        cell("RefinedHash", 1, (ours[1], 0.0)),
+        cell("CVH", 0, (0.9, 0.8), (0.3, 0.2)),
+        cell("CVH", 1, (0.7, 0.6)),
+        cell("CCA signs", 0, (0.1, 0.0), (0.6, 0.5)),
+        cell("DiffHash", 0, (1.0, 1.0), (1.0, 1.0)),
+    ]
+    summary = summarise(DATASETS["paper-25"], {"cells": dict(enumerate(cells))})
+
+    assert compare(summary, 16, "unseen") == (sign, f"{np.mean(ours):.3f} {sign} 0.800 CVH")
+    assert compare(summary, 16, "training") == (INSIDE, "0.500 ≈ 0.600 CCA signs")
+    assert compare(summary, 32, "unseen") == ("", "not run")
+    assert f"{INSIDE} behind it but inside its 95 % interval ({1 + (sign == INSIDE)})" in rivals_section(
+        [summary]
+    )
