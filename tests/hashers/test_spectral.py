@@ -152,3 +152,21 @@ def test_objects_are_not_enumerated_in_pairs():
     hasher = dh.DiffHash(n_bits=5).fit({"x": x, "y": y}, dh.Pairs.aligned(30_000))
     agreement = np.bitwise_count(hasher.encode(x, modality="x") ^ hasher.encode(y, modality="y")).mean()
     assert agreement < 1.5
+
+
+def test_whitened_kernel_features_have_the_wider_kernel_unless_one_is_given():
+    rng = np.random.default_rng(0)
+    views = {m: rng.normal(size=(80, 5)) for m in ("x", "y")}
+
+    def bandwidths(**settings):
+        hasher = dh.KernelDiffHash(n_bits=4, n_landmarks=50, **settings)
+        maps = hasher.fit(views, dh.Pairs.aligned(80)).maps_
+        return [maps[m].bandwidth for m in ("x", "y")]
+
+    balanced, median = bandwidths(bandwidth="balanced"), bandwidths(bandwidth="median")
+    assert balanced != median
+    assert bandwidths() == balanced
+    assert bandwidths(whiten=True) == median
+    assert bandwidths(whiten={"x": True, "y": False}) == [median[0], balanced[1]]
+    assert bandwidths(whiten=True, bandwidth="balanced") == balanced
+    assert bandwidths(whiten=True, bandwidth={"x": "auto", "y": 2.5}) == [median[0], 2.5]

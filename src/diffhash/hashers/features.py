@@ -39,7 +39,7 @@ def linear_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
 def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
     """Maps by the parameters about landmarks and kernels, see :class:`~diffhash.KernelDiffHash`."""
     caller = f"{type(hasher).__name__}.fit"
-    names = ("n_landmarks", "landmarks", "metric", "bandwidth", "shrinkage", "kernel", "center")
+    names = ("n_landmarks", "landmarks", "metric", "bandwidth", "shrinkage", "kernel", "center", "whiten")
     by_name = {n: by_modality(getattr(hasher, n), couple.modalities, n, caller=caller) for n in names}
     # Everything is checked before anything is computed.
     check_seed(hasher.random_state, caller=caller)
@@ -54,11 +54,12 @@ def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
             caller=caller,
         )
         if isinstance(by_name["bandwidth"][m], str):
-            check_choice(by_name["bandwidth"][m], "bandwidth", ("balanced", "median"), caller=caller)
+            check_choice(by_name["bandwidth"][m], "bandwidth", ("auto", "balanced", "median"), caller=caller)
         else:
             check_number(by_name["bandwidth"][m], "bandwidth", caller=caller, open_low=True, high=1e300)
         check_number(by_name["shrinkage"][m], "shrinkage", caller=caller, high=1.0)
-        check_flag(by_name["center"][m], "center", caller=caller)
+        for name in ("center", "whiten"):
+            check_flag(by_name[name][m], name, caller=caller)
         kernel = by_name["kernel"][m]
         if not callable(kernel) and not (isinstance(kernel, str) and kernel == "gaussian"):
             raise ParameterError(
@@ -80,10 +81,21 @@ def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
             X,
             landmarks,
             metric=by_name["metric"][m],
-            bandwidth=by_name["bandwidth"][m],
+            bandwidth=_bandwidth(by_name["bandwidth"][m], whiten=by_name["whiten"][m]),
             shrinkage=by_name["shrinkage"][m],
             center=by_name["center"][m],
             kernel=kernel if callable(kernel) else None,
             who=f"{caller}: modality {m!r}",
         )
     return maps
+
+
+def _bandwidth(value: float | str, *, whiten: bool) -> float | str:
+    """What "auto" means.
+
+    Whitening gives the small variations of the kernel features the weight of the large ones. In a narrow kernel
+    they are what each object has to itself.
+    """
+    if isinstance(value, str) and value == "auto":
+        return "median" if whiten else "balanced"
+    return value

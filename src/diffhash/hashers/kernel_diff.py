@@ -39,10 +39,11 @@ class KernelDiffHash(SpectralHasher):
         Distance in the Gaussian kernel: each feature divided by its standard deviation, plain, or
         by the inverse of the full covariance matrix; or plain between the square roots of features that
         are never negative.
-    bandwidth : float, "balanced" or "median", or dict by modality
+    bandwidth : float, "auto", "balanced" or "median", or dict by modality
         h in :math:`\exp(-d^2 / h)`. "median": the median squared distance between landmarks.
         "balanced": that divided by the logarithm of their number, which is far better wherever
-        there are many features; see :func:`~diffhash.maps.kernel.landmark_bandwidth`.
+        there are many features; see :func:`~diffhash.maps.kernel.landmark_bandwidth`. "auto": "balanced",
+        or "median" with ``whiten``, which in a narrow kernel would make much of noise.
     kernel : "gaussian" or function, or dict by modality
         A function ``kernel(X, landmarks)`` of your own that returns (n, l) floats. It is not saved
         with the model: pass it again to :func:`diffhash.load`.
@@ -86,7 +87,7 @@ class KernelDiffHash(SpectralHasher):
         *,
         landmarks: Any = "random",
         metric: str | Mapping[str, str] = "diagonal",
-        bandwidth: float | str | Mapping[str, float | str] = "balanced",
+        bandwidth: float | str | Mapping[str, float | str] = "auto",
         kernel: str | Kernel | Mapping[str, str | Kernel] = "gaussian",
         center: bool | Mapping[str, bool] = False,
         shrinkage: float | Mapping[str, float] = 0.01,
