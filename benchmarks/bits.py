@@ -69,7 +69,20 @@ def measure_all(found, folder):
                         warnings.simplefilter("ignore", dh.errors.RankWarning)
                         curve[str(n_bits)] = measure(dataset, make, n_bits, folder)
                     print(key, name, n_bits, curve[str(n_bits)], file=sys.stderr, flush=True)
-            RESULTS.write_text(json.dumps({"machine": machine(), "curves": found}, indent=1) + "\n")
+            RESULTS.write_text(json.dumps({"machine": machine(), "curves": ordered(found)}, indent=1) + "\n")
+
+
+def ordered(found):
+    """Curves in the order of methods and bits, whatever was measured last."""
+    return {
+        key: {
+            name: {str(b): found[key][name][str(b)] for b in BITS if str(b) in found[key][name]}
+            for name in METHODS
+            if name in found[key]
+        }
+        for key in DATASETS
+        if key in found
+    }
 
 
 def draw(found):
@@ -114,6 +127,7 @@ def main(arguments=None):
     found = json.loads(RESULTS.read_text())["curves"] if RESULTS.is_file() else {}
     if not options.report:
         measure_all(found, options.data)
+    found = ordered(found)
     draw(found)
     for name, (fall, key) in falls(found).items():
         print(f"{name:<26} largest fall when the bits double: {fall:.4f} ({key})")
