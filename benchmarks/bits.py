@@ -127,8 +127,7 @@ def main(arguments=None):
     found = json.loads(RESULTS.read_text())["curves"] if RESULTS.is_file() else {}
     if not options.report:
         measure_all(found, options.data)
-    found = ordered(found)
-    draw(found)
+    draw(ordered(found))
     for name, (fall, key) in falls(found).items():
         print(f"{name:<26} largest fall when the bits double: {fall:.4f} ({key})")
 

@@ -37,7 +37,7 @@ def compare(summary: Summary, width: int, protocol: str) -> tuple[str, str]:
     """The sign of one place, and its text."""
     own = summary.cells.get(METHOD, {}).get(width)
     best = summary.best(width, ours=False, protocol=protocol)
-    if own is None or best is None:
+    if own is None or best is None or not own.values(summary.key, protocol=protocol):
         return "", "not run"
     name, peer = best
     ours, theirs, low = (

@@ -95,6 +95,7 @@ class Summary:
             (name, widths[width])
             for name, widths in self.of(binary=True).items()
             if width in widths and not widths[width].dash and (METHODS[name].family == "ours") == ours
+            if widths[width].values(self.key, protocol=protocol)
         ]
         return max(found, key=lambda one: one[1].mean(self.key, protocol=protocol), default=None)
 

@@ -24,7 +24,7 @@ def test_the_bar_has_no_total_before_the_settings_are_chosen_and_starts_anew_wit
             seen.append(("begin", done, total))
 
         def advance(self, _, what):
-            seen.append(("advance", what.split(",")[0]))
+            seen.append(("advance", what))
 
     def fit(self, views, pairs):
         seen.append(("settings",))
@@ -41,10 +41,10 @@ def test_the_bar_has_no_total_before_the_settings_are_chosen_and_starts_anew_wit
         ("title", "choosing settings"),
         ("settings",),
         ("begin", 0, 6),
-        ("advance", "iteration 1"),
-        ("advance", "iteration 2"),
+        ("advance", "iteration 1, loss 0.5000"),
+        ("advance", "iteration 2, loss 0.5000"),
         ("begin", 0, 6),
-        ("advance", "iteration 1"),
+        ("advance", "iteration 1, loss 0.5000, second target"),
         ("end",),
     ]
     assert hasher.progress is None

@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 import scipy.io
-import scipy.sparse
 
 from diffhash.datasets.files import load_split
 from diffhash.errors import InputError

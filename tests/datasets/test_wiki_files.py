@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.io
-import scipy.sparse
 
 import diffhash as dh
 from diffhash.datasets.files import load_wiki

@@ -7,8 +7,8 @@ import pytest
 
 import diffhash as dh
 from diffhash.codes import pack
-from diffhash.hashers import refined, refined_fit
-from diffhash.hashers.refined_search import Judge, SettingSearch, score_of_training
+from diffhash.hashers import refined, refined_fit, refined_search
+from diffhash.hashers.refined_search import Judge, SettingSearch, score_of_training, some_rows
 from diffhash.hashers.refined_settings import as_start, search_effort, search_plan
 from diffhash.refinement import PairLoss
 from diffhash.selection import hold_out
@@ -229,18 +229,19 @@ def test_of_more_classes_than_bits_the_better_target_is_kept(better, one_view, m
     monkeypatch.setattr(refined, "score_of_training", score)
     settings = {"features": "linear", "ridge": 0.01, "penalty": 0.003}
     hasher = dh.RefinedHash(
-        n_bits=6, **settings, progress=lambda i, loss: seen.append((i, loss)), max_iter=5, min_share=0.0
+        n_bits=6, **settings, progress=lambda i, loss: seen.append((i, loss)), max_iter=5, min_share=0.3
     )
     hasher.fit(views, pairs)
 
     first, second = targets[-2:]
     assert {first, second} == {-0.7, 0.0}
     starts = [number for number, (i, _) in enumerate(seen) if i == 1]
+    assert len(starts) == 2
     halves = [seen[: starts[1]], seen[starts[1] :]]
     kept = halves[0] if better == "first" else halves[1]
     np.testing.assert_array_equal(hasher.losses_, [loss for _, loss in kept])
     given = first if better == "first" else second
-    same = dh.RefinedHash(n_bits=6, **settings, negative_target=given, max_iter=5, min_share=0.0)
+    same = dh.RefinedHash(n_bits=6, **settings, negative_target=given, max_iter=5, min_share=0.3)
     same.fit(views, pairs)
     codes = {m: hasher.encode(X, modality=m) for m, X in views.items()}
     for modality, X in views.items():
@@ -264,3 +265,29 @@ def test_enough_bits_or_a_given_target_leave_nothing_to_compete():
     assert dh.RefinedHash(n_bits=3)._rivals(as_start(setting), pairs) == []
     listed = dh.Pairs((np.arange(20), np.arange(20))).resolve(20, 20)
     assert dh.RefinedHash(n_bits=3)._rivals(setting, listed) == []
+    sets = dh.Pairs.from_labels(np.eye(5, dtype=bool)[labels], np.eye(5, dtype=bool)[labels]).resolve(20, 20)
+    assert dh.RefinedHash(n_bits=3)._rivals(setting, sets) == []
+
+
+def test_a_rival_must_hold_its_own_against_its_start():
+    judge, other = FixedJudge({"a": 0.8, "rival": 0.5, "start": 0.6}), FixedJudge({"a": 0.8})
+    search = SettingSearch([judge, other])
+    search.try_all(["a"])
+    assert not search.holds_its_own("rival", "start")
+    assert search.holds_its_own("a", "start")
+    assert judge.asked == ["a", "rival", "start"]
+    assert other.asked == ["a"]
+
+
+def test_rows_that_tell_how_well_training_went_are_the_same_objects(monkeypatch):
+    """Of two independent draws from many small classes hardly any would have a partner."""
+    monkeypatch.setattr(refined_search, "_ENOUGH", 10)
+    labels, rng = np.arange(50), np.random.default_rng(0)
+    x, y = some_rows(dh.Pairs.from_labels(labels, labels).resolve(50, 50), rng)
+    assert len(x) == 10
+    np.testing.assert_array_equal(x, y)
+    x, y = some_rows(dh.Pairs.from_labels(labels, labels[:30]).resolve(50, 30), rng)
+    assert len(set(x)) == len(set(y)) == 10
+    assert max(y) < 30
+    x, y = some_rows(dh.Pairs.from_labels(labels).resolve(50), rng)
+    np.testing.assert_array_equal(x, y)

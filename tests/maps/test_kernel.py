@@ -136,3 +136,8 @@ def test_hellinger_refuses_what_is_no_histogram(rng):
     X = rng.normal(size=(20, 3))
     with pytest.raises(InputError, match="never negative"):
         KernelMap.fit(X, X[:5], metric="hellinger")
+
+
+def test_an_unknown_rule_for_the_bandwidth_is_refused(rng):
+    with pytest.raises(ParameterError, match="bandwidth must be one of 'balanced', 'median', got 'auto'"):
+        landmark_bandwidth(rng.normal(size=(9, 2)), "auto")

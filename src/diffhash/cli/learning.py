@@ -64,8 +64,8 @@ def learn(
     title = "choosing settings" if "progress" in parameters else "learning"
     with Work(title) as work:
         if "progress" in parameters:
-            # Two rounds of at most max_iter each come after the settings are chosen, which takes
-            # a time that nobody knows: only then is there a total.
+            # One fit or two, of two rounds of at most max_iter each, come after the settings are chosen,
+            # which takes a time that nobody knows: only then is there a total.
             most = 2 * parameters.get("max_iter", 1)
             hasher.set_params(progress=_reporter(work, most))
         try:
@@ -78,10 +78,14 @@ def learn(
 
 def _reporter(work: Work, most: int) -> Callable[[int, float], None]:
     """Moves the bar on with each iteration; the first one of each fit starts it anew."""
+    fits = 0
 
     def report(iteration: int, loss: float) -> None:
+        nonlocal fits
         if iteration == 1:
+            fits += 1
             work.begin(0, most)
-        work.advance(1, f"iteration {iteration}, loss {loss:.4f}")
+        again = ", second target" if fits > 1 else ""
+        work.advance(1, f"iteration {iteration}, loss {loss:.4f}{again}")
 
     return report

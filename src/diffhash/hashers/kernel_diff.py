@@ -9,7 +9,7 @@ from ..maps import FeatureMap, MappedView
 from ..maps.kernel import Kernel
 from ..maps.whitening import whitening_matrix
 from ..types import FloatArray
-from ..validation import by_modality, check_flag
+from ..validation import by_modality
 from .base import Couple
 from .features import kernel_maps
 from .spectral import SpectralHasher
@@ -125,11 +125,7 @@ class KernelDiffHash(SpectralHasher):
         caller = self._caller
         whiten = by_modality(self.whiten, couple.modalities, "whiten", caller=caller)
         shrinkage = by_modality(self.shrinkage, couple.modalities, "shrinkage", caller=caller)
-        return {
-            m: whitening_matrix(views[m], shrinkage[m])
-            for m in couple.modalities
-            if check_flag(whiten[m], "whiten", caller=caller)
-        }
+        return {m: whitening_matrix(views[m], shrinkage[m]) for m in couple.modalities if whiten[m]}
 
     def _centers(self, modality: str, couple: Couple) -> bool:
         return by_modality(self.center, couple.modalities, "center", caller=self._caller)[modality]

@@ -14,7 +14,6 @@ from ..maps.kernel import never_negative
 from ..pair_sets import ResolvedPairs
 from ..selection import hold_out
 from ..threads import one_blas_thread
-from ..types import FloatArray
 from ..validation import check_choice, check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
 from .refined_fit import Candidate, SettingFitter
@@ -80,8 +79,8 @@ class RefinedHash(BaseHasher):
         Of the training objects on which "auto" judges (at most 1,500 objects take part, 3,000
         without labels).
     progress : function or None
-        Called as ``progress(iteration, loss)``. Of more classes than bits two targets are tried, one after the
-        other, each from iteration 1 on.
+        Called as ``progress(iteration, loss)``. Of more than ``n_bits + 1`` classes there are two fits, each from
+        iteration 1 on.
     random_state : int or None
 
     Attributes
@@ -94,8 +93,9 @@ class RefinedHash(BaseHasher):
     Notes
     -----
     Settings that are "auto" are chosen on held-out objects of the training data; where the spectral
-    start of the chosen setting alone does better there, it is what is used. Codes are not nested: a shorter
-    model is another model.
+    start of the chosen setting alone does better there, it is what is used. Of more than ``n_bits + 1`` classes,
+    one label to each object, the last fit is made with either target for negatives, and the one with which the
+    training objects find each other better is kept. Codes are not nested: a shorter model is another model.
 
     Examples
     --------
@@ -173,39 +173,25 @@ class RefinedHash(BaseHasher):
     def _learn(self, couple: Couple) -> Learned:
         views = [couple.views[m] for m in couple.modalities]
         with one_blas_thread():
-            setting = self._choose(views, couple.pairs)
+            settings = self._choose(views, couple.pairs)
         n_objects = max(view.shape[0] for view in views)
         fitter = self._fitter(views, couple.pairs, full_effort(self, n_objects))
-        runs = [self._run(fitter, s) for s in [setting, *self._rivals(setting, couple.pairs)]]
+        runs = [self._run(fitter, setting) for setting in settings]
         fitted, losses = runs[0]
         if len(runs) > 1:
             rows = some_rows(couple.pairs, np.random.default_rng(self.random_state))
-            fitted, losses = max(runs, key=lambda run: score_of_training(run[0], couple.pairs, rows))
+            among = couple.pairs.subset(*rows)
+            fitted, losses = max(runs, key=lambda run: score_of_training(run[0], rows, among))
         if not fitted.converged and len(losses) > 10 and losses[-1] < 0.9 * losses[-10]:
             warnings.warn(
                 f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        projections: dict[str, FloatArray] = {}
-        thresholds: dict[str, FloatArray] = {}
-        for side, modality in enumerate(couple.modalities):
-            projections[modality] = fitted.projection(side)
-            thresholds[modality] = fitted.affine.offsets[side] + self._evened(fitted.training_values(side))
+        projections = {m: fitted.projection(side) for side, m in enumerate(couple.modalities)}
+        thresholds = dict(zip(couple.modalities, fitted.affine.offsets, strict=False))
         maps = {m: basis.map for m, basis in zip(couple.modalities, fitted.bases, strict=True)}
         return Learned(maps, projections, thresholds, {"losses": np.array(losses)})
-
-    def _rivals(self, setting: Setting, pairs: ResolvedPairs) -> list[Setting]:
-        """Settings that only a whole fit can tell from this one.
-
-        At most m + 1 vectors of m dimensions can all have negative products. Of more classes some come to share
-        a code, more often with one target for negatives than with the other; the search, which judges
-        by fewer objects and iterations, does not see that, but it shows on the objects learned from.
-        """
-        crowded = (
-            pairs.groups is not None and pairs.negative is None and pairs.groups.n_groups > self.n_bits + 1
-        )
-        return other_targets(self, setting) if crowded else []
 
     def _run(self, fitter: SettingFitter, setting: Setting) -> tuple[Candidate, list[float]]:
         """A whole fit, and its losses."""
@@ -217,7 +203,8 @@ class RefinedHash(BaseHasher):
                 self.progress(iteration, loss)
 
         iterations = self.max_iter if setting.iterations else 0
-        return fitter.fit(replace(setting, iterations=iterations), progress), losses
+        fitted = fitter.fit(replace(setting, iterations=iterations), progress)
+        return fitted.evened(self.min_share), losses
 
     def _fitter(self, views: list[Any], pairs: ResolvedPairs, effort: Effort) -> SettingFitter:
         return SettingFitter(
@@ -229,14 +216,8 @@ class RefinedHash(BaseHasher):
             caller=self._caller,
         )
 
-    def _evened(self, values: FloatArray) -> FloatArray:
-        """What to add so that a bit that hardly ever changes changes at its median."""
-        share = (values >= 0).mean(axis=0)
-        constant = np.minimum(share, 1 - share) < self.min_share
-        return np.where(constant, -np.median(values, axis=0), 0.0)
-
-    def _choose(self, views: list[Any], pairs: ResolvedPairs) -> Setting:
-        """The setting to use, judged on held-out objects if there are enough."""
+    def _choose(self, views: list[Any], pairs: ResolvedPairs) -> list[Setting]:
+        """The setting to use, judged on held-out objects if there are enough, and its rivals."""
         rng = np.random.default_rng(self.random_state)
         labelled = pairs.groups is not None and pairs.negative is None
         # Each object has its partner, or a few, and every other is dissimilar.
@@ -245,7 +226,7 @@ class RefinedHash(BaseHasher):
         n_objects = _SEARCH_LABELLED if labelled else _SEARCH_PAIRED
         splits = hold_out(pairs, self.validation_share, n_objects, rng, _SEARCH_SPLITS)
         if not splits:
-            return first_settings(self, partnered=partnered, histograms=histograms)[0]
+            return first_settings(self, partnered=partnered, histograms=histograms)[:1]
         effort = search_effort(self, partnered=partnered)
         search = SettingSearch(
             [Judge(views, pairs, split, lambda v, p: self._fitter(v, p, effort)) for split in splits]
@@ -254,4 +235,18 @@ class RefinedHash(BaseHasher):
         best = search.try_all(first)
         for step in steps:
             best = search.try_all(step(best))
-        return best if pairs.one_view or pairs.negative is not None else search.settle(as_start)
+        if not pairs.one_view and pairs.negative is None:
+            best = search.settle(as_start)
+        return [best, *(r for r in self._rivals(best, pairs) if search.holds_its_own(r, as_start(r)))]
+
+    def _rivals(self, setting: Setting, pairs: ResolvedPairs) -> list[Setting]:
+        """Settings that only a whole fit can tell from this one: those with another target, of many classes.
+
+        At most m + 1 vectors of m dimensions can all have negative products. Of more classes some come to share
+        a code, more often with one target for negatives than with the other; the search, which judges
+        by fewer objects and iterations, does not see that, but it shows on the objects learned from.
+        """
+        groups = pairs.groups
+        if groups is None or groups.sets is not None or pairs.negative is not None:
+            return []
+        return other_targets(self, setting) if groups.n_groups > self.n_bits + 1 else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,17 @@ class Candidate:
         weights, offsets = self._weights(side), self.affine.offsets[side]
         values = coordinates @ weights.astype(coordinates.dtype) + offsets.astype(coordinates.dtype)
         return np.asarray(values)
+
+    def evened(self, min_share: float) -> Candidate:
+        """The same, but bits that fewer than this share of a view's rows have or lack change at their median."""
+        offsets = []
+        for side in range(len(self.bases)):
+            values = self.training_values(side)
+            share = (values >= 0).mean(axis=0)
+            constant = np.minimum(share, 1 - share) < min_share
+            offsets.append(self.affine.offsets[side] - np.where(constant, np.median(values, axis=0), 0.0))
+        affine = Affine(self.affine.weights, (offsets[0], offsets[-1]))
+        return replace(self, affine=affine)
 
     def _weights(self, side: int) -> FloatArray:
         return np.asarray(self.scales[side][:, None] * self.affine.weights[side])

@@ -126,6 +126,15 @@ class SettingSearch:
         scores = self._scores()
         return start if scores.get(start, -1.0) > scores[chosen] else chosen
 
+    def holds_its_own(self, setting: Setting, other: Setting) -> bool:
+        """Whether a setting is at least as good as another on the first split."""
+        marks = []
+        for one in (setting, other):
+            if one not in self._marks:
+                self._marks[one] = [self._judges[0].mark(one)]
+            marks.append(self._marks[one][0])
+        return marks[0] >= marks[1]
+
     def _scores(self) -> dict[Setting, float]:
         """Means over the splits, of the settings that were tried on all of them."""
         return {
@@ -136,15 +145,16 @@ class SettingSearch:
 
 
 def some_rows(pairs: ResolvedPairs, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Some thousand rows of each view."""
-    x, y = (rng.permutation(n)[:_ENOUGH] for n in (pairs.n_x, pairs.n_y))
-    return x, x if pairs.one_view else y
+    """Some thousand rows of each view; the same of both where they may be the same objects."""
+    x = rng.permutation(pairs.n_x)[:_ENOUGH]
+    together = pairs.one_view or pairs.n_x == pairs.n_y
+    return x, x if together else rng.permutation(pairs.n_y)[:_ENOUGH]
 
 
-def score_of_training(fitted: Candidate, pairs: ResolvedPairs, rows: tuple[IntArray, IntArray]) -> float:
-    """How well objects that were learned from find each other."""
+def score_of_training(fitted: Candidate, rows: tuple[IntArray, IntArray], among: ResolvedPairs) -> float:
+    """How well rows that were learned from find each other, given the pairs among them."""
     codes = [pack(fitted.training_values(side, rows[side]) >= 0) for side in range(len(fitted.bases))]
-    return score_codes(codes[0], codes[-1], pairs.subset(*rows))
+    return score_codes(codes[0], codes[-1], among)
 
 
 def _codes(fitted: Candidate, views: list[Any]) -> list[Any]:

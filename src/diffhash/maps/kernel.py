@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ModelFileError, ParameterError
 from ..types import FloatArray
+from ..validation import check_choice
 from .base import FeatureMap, block_rows
 from .linear import inverse_root, row_moments
 
@@ -250,6 +251,7 @@ def landmark_bandwidth(points: FloatArray, rule: str, *, who: str = "landmark_ba
     >>> landmark_bandwidth(np.array([[0.0], [1.0], [3.0]]), "median")
     4.0
     """
+    check_choice(rule, "bandwidth", ("balanced", "median"), caller=who)
     n = len(points)
     if n < 2:
         raise ParameterError(
