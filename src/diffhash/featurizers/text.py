@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.feature_extraction.text import CountVectorizer
 
 from ..errors import InputError, ModelFileError, NotFittedError, ParameterError
 from ..types import FloatArray
@@ -170,6 +169,8 @@ def _as_texts(texts: Iterable[str], caller: str) -> list[str]:
 
 def _analyser(lengths: tuple[int, int] | None) -> Callable[[str], list[str]]:
     """What takes a text apart: into words, or into n-grams of these lengths."""
+    from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and few need it
+
     if lengths is None:
         # scikit-learn's own pattern drops words of one letter, such as the A of LATIN LETTER A.
         counter = CountVectorizer(token_pattern=r"\w+")

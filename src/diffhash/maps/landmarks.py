@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.cluster import MiniBatchKMeans
 
 from ..errors import ParameterError
 from ..types import FloatArray
@@ -59,6 +58,9 @@ def choose_landmarks(
         )
     rng = np.random.default_rng(random_state)
     if how == "kmeans":
+        # Here, as few need it and it takes a tenth of the package's own import.
+        from sklearn.cluster import MiniBatchKMeans
+
         model = MiniBatchKMeans(n_landmarks, random_state=random_state, n_init=1, batch_size=4096)
         centres = np.ascontiguousarray(model.fit(X).cluster_centers_, dtype=X.dtype)
         n_distinct = len(_distinct_rows(centres))
