@@ -92,6 +92,11 @@ class ResolvedPairs:
         )
 
     @property
+    def labelled(self) -> bool:
+        """Whether labels tell of every pair what it is, though the positives to learn from may have been drawn."""
+        return self.groups is not None and self.negative is None
+
+    @property
     def n_positive(self) -> int:
         """Number of positive pairs, implied ones included."""
         return self._n_related() if self.positive is None else len(self.positive[0])

@@ -88,7 +88,7 @@ class PairLoss:
             positive_on_all -= on_negative
         if pairs.positive is None:
             self._related += positive_on_all
-        elif pairs.negative is None and pairs.groups is not None:
+        elif pairs.labelled:
             # Negatives are all pairs without a label in common, whatever positives were drawn.
             self._related -= on_negative
             self._listed.append((pairs.positive, on_positive))

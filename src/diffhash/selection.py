@@ -47,8 +47,7 @@ def hold_out(
     rng : Generator
     n_splits : int
     """
-    labelled = pairs.groups is not None and pairs.negative is None
-    if pairs.positive is not None and not pairs.aligned and not labelled:
+    if pairs.positive is not None and not pairs.aligned and not pairs.labelled:
         splits = _split(pairs, _drawn_in_pairs(pairs, max_objects, rng), share, n_splits)
         if splits:
             return splits

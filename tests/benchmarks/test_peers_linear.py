@@ -29,7 +29,7 @@ def same_label(labels):
     return (labels[:, None] == labels).astype(float)
 
 
-def same_up_to_sign(A, B):
+def assert_same_up_to_sign(A, B):
     A, B = (Z / np.linalg.norm(Z, axis=0) for Z in (A, B))
     np.testing.assert_allclose(np.abs(np.sum(A * B, axis=0)), 1, atol=1e-6)
 
@@ -107,7 +107,7 @@ def test_cvh_equals_the_generalised_eigenproblem_with_all_pairs(data):
 
     peer = CVH(4, ridge=0.0).fit(views, labels)
 
-    same_up_to_sign(np.vstack(list(peer.projections_.values())), expected)
+    assert_same_up_to_sign(np.vstack(list(peer.projections_.values())), expected)
 
 
 def test_cvh_directions_minimise_the_distances_of_similar_objects(data):
@@ -133,7 +133,7 @@ def test_cvh_without_labels_is_cca(data):
     cvh, cca = CVH(5, ridge=0.1).fit(views), CCASigns(5, ridge=0.1).fit(views)
 
     for modality in views:
-        same_up_to_sign(cvh.projections_[modality], cca.projections_[modality])
+        assert_same_up_to_sign(cvh.projections_[modality], cca.projections_[modality])
 
 
 def test_semantic_moment_equals_the_full_matrix(data):
@@ -156,7 +156,7 @@ def test_scm_orth_equals_its_eigenproblem_with_all_pairs(data):
 
     peer = SCMOrth(3, ridge=0.0).fit(views, labels)
 
-    same_up_to_sign(peer.projections_["x"], expected)
+    assert_same_up_to_sign(peer.projections_["x"], expected)
 
 
 def test_scm_seq_equals_the_residual_written_out(data):
@@ -171,8 +171,8 @@ def test_scm_seq_equals_the_residual_written_out(data):
         _, vectors = eigh(C @ np.linalg.solve(Y.T @ Y, C.T), X.T @ X)
         a = vectors[:, -1]
         b = np.linalg.solve(Y.T @ Y, C.T @ a)
-        same_up_to_sign(peer.projections_["x"][:, [bit]], a[:, None])
-        same_up_to_sign(peer.projections_["y"][:, [bit]], b[:, None])
+        assert_same_up_to_sign(peer.projections_["x"][:, [bit]], a[:, None])
+        assert_same_up_to_sign(peer.projections_["y"][:, [bit]], b[:, None])
         residual -= np.outer(np.where(X @ a >= 0, 1, -1), np.where(Y @ b >= 0, 1, -1))
 
 
@@ -181,7 +181,7 @@ def test_scm_without_labels_is_cca_or_refuses(data):
     views, _ = data
     orth, cca = SCMOrth(5).fit(views), CCASigns(5).fit(views)
 
-    same_up_to_sign(orth.projections_["x"], cca.projections_["x"])
+    assert_same_up_to_sign(orth.projections_["x"], cca.projections_["x"])
     with pytest.raises(InputError, match="SCM-seq: is a supervised method"):
         SCMSeq(5).fit(views)
 
@@ -192,7 +192,7 @@ def test_leading_pair_of_a_large_matrix_equals_the_full_decomposition():
 
     u, v = leading_pair(M)
 
-    same_up_to_sign(u[:, None], U[:, :1])
+    assert_same_up_to_sign(u[:, None], U[:, :1])
     np.testing.assert_allclose(np.outer(u, v), np.outer(U[:, 0], Vt[0]), atol=1e-8)
 
 

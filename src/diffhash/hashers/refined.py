@@ -219,11 +219,10 @@ class RefinedHash(BaseHasher):
     def _choose(self, views: list[Any], pairs: ResolvedPairs) -> list[Setting]:
         """The setting to use, judged on held-out objects if there are enough, and its rivals."""
         rng = np.random.default_rng(self.random_state)
-        labelled = pairs.groups is not None and pairs.negative is None
         # Each object has its partner, or a few, and every other is dissimilar.
         partnered = pairs.groups is None and pairs.negative is None
         histograms = any(map(never_negative, views))
-        n_objects = _SEARCH_LABELLED if labelled else _SEARCH_PAIRED
+        n_objects = _SEARCH_LABELLED if pairs.labelled else _SEARCH_PAIRED
         splits = hold_out(pairs, self.validation_share, n_objects, rng, _SEARCH_SPLITS)
         if not splits:
             return first_settings(self, partnered=partnered, histograms=histograms)[:1]

@@ -64,10 +64,12 @@ class Candidate:
         """The same, but bits that fewer than this share of a view's rows have or lack change at their median."""
         offsets = []
         for side in range(len(self.bases)):
-            values = self.training_values(side)
+            values, offset = self.training_values(side), self.affine.offsets[side].copy()
             share = (values >= 0).mean(axis=0)
-            constant = np.minimum(share, 1 - share) < min_share
-            offsets.append(self.affine.offsets[side] - np.where(constant, np.median(values, axis=0), 0.0))
+            (constant,) = np.nonzero(np.minimum(share, 1 - share) < min_share)
+            if len(constant):
+                offset[constant] -= np.median(values[:, constant], axis=0)
+            offsets.append(offset)
         affine = Affine(self.affine.weights, (offsets[0], offsets[-1]))
         return replace(self, affine=affine)
 
