@@ -1,4 +1,4 @@
-"""Markdown."""
+"""Tables in Markdown."""
 
 from __future__ import annotations
 
