@@ -17,7 +17,7 @@ import scipy.sparse.linalg
 from .maps import MappedView
 from .moments import augmented_product, incidence, shifted
 from .native import joint_counts
-from .pair_sets import ResolvedPairs
+from .pairs.resolved import ResolvedPairs
 from .thresholds import agreement, search_grid
 from .types import FloatArray, IntArray, PairIndex
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 from .native import joint_counts
-from .pair_sets import PairScheme
+from .pairs.resolved import PairScheme
 from .types import FloatArray, IntArray, PairIndex
 
 __all__ = ["JointHistogram", "bin_values", "grid_edges"]

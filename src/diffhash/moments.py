@@ -21,7 +21,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from .errors import InputError
-from .pair_sets import PairScheme
+from .pairs.resolved import PairScheme
 from .types import FloatArray, IntArray, PairIndex
 
 __all__ = ["PairMoments", "augmented_product", "dense", "incidence", "shifted"]

@@ -21,8 +21,8 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse
 
-from .labels import LabelGroups
-from .pair_sets import ResolvedPairs
+from .pairs.labels import LabelGroups
+from .pairs.resolved import ResolvedPairs
 from .types import BoolArray, FloatArray, IntArray, PairIndex
 
 __all__ = ["Affine", "PairLoss", "Progress", "refine"]

@@ -9,7 +9,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from .maps import LinearMap, MappedView
-from .pair_sets import ResolvedPairs
+from .pairs.resolved import ResolvedPairs
 from .projections import covariance_difference, eigen_projections, singular_projections
 from .refinement import Affine
 from .rotation import rotated_frame, useful_rank

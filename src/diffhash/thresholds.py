@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .histograms import Counts, JointHistogram, bin_values, grid_edges
-from .pair_sets import ResolvedPairs
+from .pairs.resolved import ResolvedPairs
 from .types import BoolArray, FloatArray, IntArray
 
 __all__ = ["JointHistogram", "agreement", "choose_thresholds", "joint_cost", "search_grid"]

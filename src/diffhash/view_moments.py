@@ -9,7 +9,7 @@ import scipy.sparse
 
 from .maps import MappedView
 from .moments import PairMoments, augmented_product, dense, incidence, shifted
-from .pair_sets import ResolvedPairs
+from .pairs.resolved import ResolvedPairs
 from .types import FloatArray
 
 __all__ = ["difference_covariances", "listed_difference", "pair_moments"]

@@ -8,7 +8,8 @@ import scipy.sparse
 
 import diffhash as dh
 from diffhash.errors import ConvergenceWarning, ParameterError
-from diffhash.selection import hold_out, score_codes
+from diffhash.evaluation.pair_score import score_codes
+from diffhash.pairs.holdout import hold_out
 
 FIXED = {"features": "linear", "ridge": 0.01, "penalty": 0.003, "negative_target": -1.0}
 

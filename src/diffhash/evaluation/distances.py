@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, ParameterError
-from ..labels import LabelGroups
+from ..pairs.labels import LabelGroups
 from ..types import FloatArray, IntArray
 from ..validation import check_count
 from .metrics import average_precision, expected_hits, precision_recall_curve, roc_curve, shares_of

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .. import native
 from ..errors import CodeError, InputError, PairsError
-from ..labels import LabelGroups, group_labels
+from ..pairs.labels import LabelGroups, group_labels
 from ..types import CodeArray, IntArray, PairIndex
 
 __all__ = ["distance_table", "pair_distance_table"]

@@ -18,8 +18,8 @@ from sklearn.base import BaseEstimator
 
 from ..errors import NotFittedError, PairsError, UnknownModalityError
 from ..maps import FeatureMap
-from ..pair_sets import ResolvedPairs
 from ..pairs import Pairs
+from ..pairs.resolved import ResolvedPairs
 from ..threads import one_blas_thread
 from ..types import CodeArray, FloatArray, Views
 from ..validation import check_features, check_view, known_modality

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..errors import ConvergenceWarning, ParameterError
 from ..maps.kernel import never_negative
-from ..pair_sets import ResolvedPairs
-from ..selection import hold_out
+from ..pairs.holdout import hold_out
+from ..pairs.resolved import ResolvedPairs
 from ..threads import one_blas_thread
 from ..validation import check_choice, check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned

@@ -12,7 +12,7 @@ from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
 from ..maps.kernel import never_negative
 from ..maps.landmarks import choose_landmarks, count_distinct
 from ..maps.whitening import Components, principal_components
-from ..pair_sets import ResolvedPairs
+from ..pairs.resolved import ResolvedPairs
 from ..refinement import Affine, PairLoss, Progress, refine
 from ..spectral_start import SpectralStart
 from ..types import FloatArray

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..codes import pack
 from ..errors import InputError, ParameterError
-from ..pair_sets import ResolvedPairs
-from ..selection import HeldOut, score_codes
+from ..evaluation.pair_score import score_codes
+from ..pairs.holdout import HeldOut
+from ..pairs.resolved import ResolvedPairs
 from ..types import IntArray
 from .refined_fit import Candidate, SettingFitter
 from .refined_settings import Setting

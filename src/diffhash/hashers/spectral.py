@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ParameterError, RankWarning, TooManyBitsError
 from ..maps import FeatureMap, MappedView
-from ..pair_sets import ResolvedPairs
+from ..pairs.resolved import ResolvedPairs
 from ..projections import covariance_difference, eigen_projections, numerical_rank, singular_projections
 from ..rotation import useful_rank
 from ..spectral_start import N_PERMUTATIONS, bits_in_subspace, strongest

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from .errors import PairsError
-from .types import BoolArray, FloatArray, IntArray, PairIndex
+from ..errors import PairsError
+from ..types import BoolArray, FloatArray, IntArray, PairIndex
 
 __all__ = ["MAX_LABEL_SETS", "LabelGroups", "group_labels", "sample_pairs"]
 

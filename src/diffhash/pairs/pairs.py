@@ -1,7 +1,7 @@
 """Which objects belong together.
 
 :class:`Pairs` is what a user writes; :meth:`Pairs.resolve` checks it against the views and gives a
-:class:`~diffhash.pair_sets.ResolvedPairs`, the form that all sums over pairs work with.
+:class:`~diffhash.pairs.resolved.ResolvedPairs`, the form that all sums over pairs work with.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from .errors import PairsError
+from ..errors import PairsError
+from ..types import PairIndex
+from ..validation import check_count, check_seed
 from .labels import LabelGroups, group_labels, sample_pairs
-from .pair_sets import ResolvedPairs, as_set
-from .types import PairIndex
-from .validation import check_count, check_seed
+from .resolved import ResolvedPairs, as_set
 
 __all__ = ["Pairs"]
 

@@ -1,4 +1,4 @@
-"""Choosing settings on a held-out part of the training objects."""
+"""Splits of the training objects: some to learn from, others to judge settings by."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .evaluation.metrics import average_precision
-from .evaluation.table import distance_table, pair_distance_table
-from .pair_sets import ResolvedPairs
-from .types import CodeArray, FloatArray, IntArray
+from ..types import FloatArray, IntArray
+from .resolved import ResolvedPairs
 
-__all__ = ["HeldOut", "hold_out", "score_codes"]
+__all__ = ["HeldOut", "hold_out"]
 
 #: Rows of either view and their places between 0 and 1, by which they are split.
 _Drawn: TypeAlias = tuple[tuple[IntArray, FloatArray], tuple[IntArray, FloatArray]]
@@ -105,49 +103,3 @@ def _drawn_in_pairs(pairs: ResolvedPairs, max_objects: int, rng: np.random.Gener
 
 def _evenly(n: int) -> FloatArray:
     return np.asarray(np.arange(n) / max(n, 1))
-
-
-def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, ways: str = "both") -> float:
-    """How well codes tell similar from dissimilar pairs: higher is better.
-
-    Mean average precision of both directions where it is known what is relevant (labels, or every
-    other pair being dissimilar); where both sets are listed, the chance that a positive pair is
-    nearer than a negative one.
-
-    Parameters
-    ----------
-    x, y : packed codes of the rows of each view
-    pairs : ResolvedPairs
-    ways : {"both", "there", "back"}
-        Who asks: rows of either view, of the first, or of the second.
-    """
-    if pairs.positive is not None and pairs.negative is not None:
-        near, far = (
-            np.bincount(np.bitwise_count(x[i] ^ y[j]).sum(axis=1), minlength=8 * x.shape[1] + 1).astype(float)
-            for i, j in (pairs.positive, pairs.negative)
-        )
-        nearer = np.cumsum(near) - near / 2
-        return float(nearer @ far / (near.sum() * far.sum()))
-    tables = [] if ways == "back" else [_table(x, y, pairs)]
-    if ways != "there" and not pairs.one_view:
-        tables.append(_table(y, x, pairs, flip=True))
-    values = [average_precision(table) for table in tables]
-    return float(np.mean([0.0 if np.isnan(v).all() else np.nanmean(v) for v in values]))
-
-
-def _table(queries: CodeArray, items: CodeArray, pairs: ResolvedPairs, *, flip: bool = False) -> IntArray:
-    """Counts by distance; within one view a query does not find itself."""
-    own = np.arange(len(queries)) if pairs.one_view else None
-    if pairs.groups is not None:
-        groups = pairs.groups
-        sides = (groups.y, groups.x) if flip else (groups.x, groups.y)
-        labels = [side if groups.sets is None else groups.sets[side] for side in sides]
-        return distance_table(queries, items, labels[0], labels[1], own=own)
-    assert pairs.positive is not None, "without labels the positives are always listed"
-    i, j = pairs.positive[::-1] if flip else pairs.positive
-    if own is not None:
-        i, j = np.concatenate([i, j]), np.concatenate([j, i])
-    table = pair_distance_table(queries, items, (i, j))
-    if own is not None:
-        table[:, 0, 0] -= 1
-    return table

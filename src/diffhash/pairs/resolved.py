@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import PairsError
+from ..errors import PairsError
+from ..types import IntArray, PairIndex
 from .labels import LabelGroups, sample_pairs
-from .types import IntArray, PairIndex
 
 __all__ = ["PairScheme", "ResolvedPairs", "as_set"]
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import diffhash as dh
 from diffhash.errors import PairsError
-from diffhash.labels import MAX_LABEL_SETS, group_labels
+from diffhash.pairs.labels import MAX_LABEL_SETS, group_labels
 
-from .strategies import problems
+from ..strategies import problems
 
 
 def resolved_of(problem):
@@ -109,7 +109,7 @@ def test_strings_are_labels_too():
 
 
 def test_many_label_sets_ask_for_sampling(monkeypatch):
-    monkeypatch.setattr("diffhash.labels.MAX_LABEL_SETS", 3)
+    monkeypatch.setattr("diffhash.pairs.labels.MAX_LABEL_SETS", 3)
     labels = np.eye(5, dtype=bool)
 
     with pytest.raises(PairsError, match=r"5 distinct sets.*n_positive and n_negative"):
