@@ -13,7 +13,7 @@ ROOT = Path(diffhash.__file__).parent
 ORDER = """
     errors types threads validation codes atomic_write
     native pairs maps featurizers model
-    moments view_moments projections rotation refinement spectral_start histograms thresholds boosting learning
+    learning
     index ranking evaluation wald sequential search
     storage.model_file hashers datasets files
     storage stores workflows cluster

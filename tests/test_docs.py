@@ -15,8 +15,8 @@ ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 NOT_RUN = "# not run: "
 STAGES = [
-    "diffhash.moments.PairMoments",
-    "diffhash.thresholds.JointHistogram",
+    "diffhash.learning.PairMoments",
+    "diffhash.learning.JointHistogram",
     "diffhash.maps.LinearMap",
     "diffhash.maps.KernelMap",
 ]

@@ -10,9 +10,9 @@ import diffhash as dh
 from diffhash.errors import InputError, PairsError, ParameterError
 from diffhash.evaluation import evaluate_model
 from diffhash.evaluation.pair_score import score_codes
+from diffhash.learning.moments import PairMoments
 from diffhash.maps import LinearMap
 from diffhash.maps.landmarks import choose_landmarks
-from diffhash.moments import PairMoments
 
 
 @pytest.mark.parametrize("sparse", [False, True])

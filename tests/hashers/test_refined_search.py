@@ -10,8 +10,8 @@ from diffhash.codes import pack
 from diffhash.hashers import refined, refined_fit, refined_search
 from diffhash.hashers.refined_search import Judge, SettingSearch, score_of_training, some_rows
 from diffhash.hashers.refined_settings import as_start, search_effort, search_plan
+from diffhash.learning.refinement import PairLoss
 from diffhash.pairs.holdout import hold_out
-from diffhash.refinement import PairLoss
 
 
 class FixedJudge:

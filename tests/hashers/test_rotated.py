@@ -7,9 +7,9 @@ import pytest
 
 import diffhash as dh
 from diffhash.errors import TooManyBitsError
+from diffhash.learning.spectral_start import bits_in_subspace, strongest
 from diffhash.maps import LinearMap, MappedView
 from diffhash.maps.whitening import whitening_matrix
-from diffhash.spectral_start import bits_in_subspace, strongest
 
 
 @pytest.fixture(scope="module")

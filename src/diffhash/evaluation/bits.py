@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..codes import unpack
-from ..histograms import JointHistogram
+from ..learning.histograms import JointHistogram
 from ..pairs import Pairs
 from ..types import CodeArray, FloatArray
 

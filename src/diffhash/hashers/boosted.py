@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..boosting import boost
 from ..errors import ParameterError, RankWarning
+from ..learning.boosting import boost
 from ..maps import MappedView
 from ..validation import check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned

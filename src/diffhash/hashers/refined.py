@@ -43,7 +43,7 @@ class RefinedHash(BaseHasher):
     Here that solution, in whitened coordinates and rotated so that its bits are used well, is only
     the start: then the squared error of :math:`\frac1m h^T g` against 1 on positives and a target on
     negatives is minimised over projections and thresholds together, through a smooth sign, with
-    either set given the same mass and with *all* implied pairs (:mod:`diffhash.refinement`).
+    either set given the same mass and with *all* implied pairs (:mod:`diffhash.learning.refinement`).
 
     Parameters
     ----------

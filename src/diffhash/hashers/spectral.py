@@ -10,15 +10,20 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ..errors import ParameterError, RankWarning, TooManyBitsError
+from ..learning.projections import (
+    covariance_difference,
+    eigen_projections,
+    numerical_rank,
+    singular_projections,
+)
+from ..learning.rotation import useful_rank
+from ..learning.spectral_start import N_PERMUTATIONS, bits_in_subspace, strongest
+from ..learning.thresholds import choose_thresholds
+from ..learning.view_moments import difference_covariances, listed_difference, pair_moments
 from ..maps import FeatureMap, MappedView
 from ..pairs.resolved import ResolvedPairs
-from ..projections import covariance_difference, eigen_projections, numerical_rank, singular_projections
-from ..rotation import useful_rank
-from ..spectral_start import N_PERMUTATIONS, bits_in_subspace, strongest
-from ..thresholds import choose_thresholds
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_flag, check_number
-from ..view_moments import difference_covariances, listed_difference, pair_moments
 from .base import BaseHasher, Couple, Learned
 
 __all__ = ["SpectralHasher", "check_threshold_parameters", "pick_thresholds"]

@@ -1,6 +1,6 @@
 """Joint counts of binned projections over pairs: what thresholds are chosen from.
 
-:class:`JointHistogram` is to thresholds what :class:`~diffhash.moments.PairMoments` is to
+:class:`JointHistogram` is to thresholds what :class:`~diffhash.learning.moments.PairMoments` is to
 projections: sums over rows and listed pairs that can be taken in parts and merged, with implied
 pairs in closed form.
 """
@@ -13,10 +13,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError
-from .native import joint_counts
-from .pairs.resolved import PairScheme
-from .types import FloatArray, IntArray, PairIndex
+from ..errors import InputError
+from ..native import joint_counts
+from ..pairs.resolved import PairScheme
+from ..types import FloatArray, IntArray, PairIndex
 
 __all__ = ["JointHistogram", "bin_values", "grid_edges"]
 

@@ -20,9 +20,9 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from .errors import InputError
-from .pairs.resolved import PairScheme
-from .types import FloatArray, IntArray, PairIndex
+from ..errors import InputError
+from ..pairs.resolved import PairScheme
+from ..types import FloatArray, IntArray, PairIndex
 
 __all__ = ["PairMoments", "augmented_product", "dense", "incidence", "shifted"]
 

@@ -21,9 +21,9 @@ import numpy as np
 import scipy.optimize
 import scipy.sparse
 
-from .pairs.labels import LabelGroups
-from .pairs.resolved import ResolvedPairs
-from .types import BoolArray, FloatArray, IntArray, PairIndex
+from ..pairs.labels import LabelGroups
+from ..pairs.resolved import ResolvedPairs
+from ..types import BoolArray, FloatArray, IntArray, PairIndex
 
 __all__ = ["Affine", "PairLoss", "Progress", "refine"]
 

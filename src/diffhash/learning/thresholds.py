@@ -19,9 +19,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ..pairs.resolved import ResolvedPairs
+from ..types import BoolArray, FloatArray, IntArray
 from .histograms import Counts, JointHistogram, bin_values, grid_edges
-from .pairs.resolved import ResolvedPairs
-from .types import BoolArray, FloatArray, IntArray
 
 __all__ = ["JointHistogram", "agreement", "choose_thresholds", "joint_cost", "search_grid"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .types import FloatArray
+from ..types import FloatArray
 
 __all__ = ["rotated_frame", "useful_rank"]
 

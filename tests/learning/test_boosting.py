@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import diffhash as dh
-from diffhash.boosting import PairWeights, boost, leading_directions
-from diffhash.histograms import grid_edges
+from diffhash.learning.boosting import PairWeights, boost, leading_directions
+from diffhash.learning.histograms import grid_edges
 from diffhash.maps import LinearMap, MappedView
 
-from .reference import error_rates
+from ..reference import error_rates
 
 
 def toy_problem(seed, n=30):

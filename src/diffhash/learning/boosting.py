@@ -14,12 +14,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from .maps import MappedView
+from ..maps import MappedView
+from ..native import joint_counts
+from ..pairs.resolved import ResolvedPairs
+from ..types import FloatArray, IntArray, PairIndex
 from .moments import augmented_product, incidence, shifted
-from .native import joint_counts
-from .pairs.resolved import ResolvedPairs
 from .thresholds import agreement, search_grid
-from .types import FloatArray, IntArray, PairIndex
 
 __all__ = ["PairWeights", "boost", "leading_directions"]
 
@@ -131,7 +131,7 @@ def boost(
     pairs : ResolvedPairs, both sets listed
     n_bits, n_directions : int
     min_share, n_bins
-        See :func:`~diffhash.thresholds.search_grid`.
+        See :func:`~diffhash.learning.thresholds.search_grid`.
 
     Returns
     -------

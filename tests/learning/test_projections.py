@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from diffhash.projections import (
+from diffhash.learning.projections import (
     covariance_difference,
     eigen_projections,
     numerical_rank,

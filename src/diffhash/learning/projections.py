@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from .types import FloatArray
+from ..types import FloatArray
 
 __all__ = ["covariance_difference", "eigen_projections", "numerical_rank", "singular_projections"]
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import diffhash as dh
-from diffhash.histograms import JointHistogram, bin_values, grid_edges
+from diffhash.learning.histograms import JointHistogram, bin_values, grid_edges
+from diffhash.learning.thresholds import choose_thresholds, joint_cost, search_grid
 from diffhash.native import joint_counts
-from diffhash.thresholds import choose_thresholds, joint_cost, search_grid
 
-from .reference import error_rates, pair_sums
-from .strategies import problems
+from ..reference import error_rates, pair_sums
+from ..strategies import problems
 
 
 def resolved_of(problem):
@@ -224,7 +224,5 @@ def test_many_groups_are_counted_some_bits_at_a_time(rng, monkeypatch):
     resolved = dh.Pairs.from_labels(labels, labels).resolve(40, 40)
     bins = rng.integers(0, 8, size=(5, 40))
     whole = joint_cost(bins, bins, resolved, 1.0, 8)
-    import diffhash.thresholds as module
-
-    monkeypatch.setattr(module, "_GROUP_CELLS", 1)
+    monkeypatch.setattr("diffhash.learning.thresholds._GROUP_CELLS", 1)
     np.testing.assert_array_equal(joint_cost(bins, bins, resolved, 1.0, 8), whole)

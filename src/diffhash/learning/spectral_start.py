@@ -8,12 +8,12 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse.linalg
 
-from .maps import LinearMap, MappedView
-from .pairs.resolved import ResolvedPairs
+from ..maps import LinearMap, MappedView
+from ..pairs.resolved import ResolvedPairs
+from ..types import FloatArray
 from .projections import covariance_difference, eigen_projections, singular_projections
 from .refinement import Affine
 from .rotation import rotated_frame, useful_rank
-from .types import FloatArray
 from .view_moments import pair_moments
 
 __all__ = ["N_PERMUTATIONS", "SpectralStart", "bits_in_subspace", "strongest"]

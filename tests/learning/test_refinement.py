@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 import diffhash as dh
-from diffhash.refinement import Affine, PairLoss, refine
-from diffhash.rotation import rotated_frame, useful_rank
-from diffhash.spectral_start import SpectralStart
+from diffhash.learning.refinement import Affine, PairLoss, refine
+from diffhash.learning.rotation import rotated_frame, useful_rank
+from diffhash.learning.spectral_start import SpectralStart
 
-from .strategies import problems
+from ..strategies import problems
 
 
 def slow_loss(H, G, positive, negative, target, weight):

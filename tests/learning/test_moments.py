@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import diffhash as dh
+from diffhash.learning.moments import PairMoments
+from diffhash.learning.view_moments import difference_covariances, listed_difference, pair_moments
 from diffhash.maps import LinearMap, MappedView
-from diffhash.moments import PairMoments
-from diffhash.view_moments import difference_covariances, listed_difference, pair_moments
 
-from .reference import pair_sums
-from .strategies import problems
+from ..reference import pair_sums
+from ..strategies import problems
 
 
 def resolved_of(problem):

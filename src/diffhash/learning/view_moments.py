@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from .maps import MappedView
+from ..maps import MappedView
+from ..pairs.resolved import ResolvedPairs
+from ..types import FloatArray
 from .moments import PairMoments, augmented_product, dense, incidence, shifted
-from .pairs.resolved import ResolvedPairs
-from .types import FloatArray
 
 __all__ = ["difference_covariances", "listed_difference", "pair_moments"]
 
