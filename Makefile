@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
-NATIVE := $(wildcard src/diffhash/native/*.cpp src/diffhash/native/*.hpp)
+NATIVE := $(wildcard src/diffhash/native/cpp/*.cpp src/diffhash/native/cpp/*.hpp)
 
 .PHONY: help demo test check docs bench bench-search bench-collection sanitize kernels-emulated wheel clean
 .DEFAULT_GOAL := help

@@ -7,7 +7,7 @@
 # A way whose tools are missing is skipped, and says so.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-native=src/diffhash/native
+native=src/diffhash/native/cpp
 out=build/selftest
 mkdir -p "$out"
 CXX=${CXX:-g++}

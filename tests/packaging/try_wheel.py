@@ -47,7 +47,7 @@ def check_contents(wheel: Path, source: Path) -> None:
     assert not surplus, f"{wheel.name} has {surplus}"
     with tarfile.open(source) as archive:
         held = [name.partition("/")[2] for name in archive.getnames()]
-    for name in ("CMakeLists.txt", "src/diffhash/native/bindings.cpp", "LICENSE", "README.md"):
+    for name in ("CMakeLists.txt", "src/diffhash/native/cpp/bindings.cpp", "LICENSE", "README.md"):
         assert name in held, f"{source.name} lacks {name}"
 
 

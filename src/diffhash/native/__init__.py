@@ -4,10 +4,10 @@ Every function has the same results with every kernel; :func:`build_info` says w
 """
 
 from .dispatch import BuildInfo, available_kernels, build_info
-from .joint import joint_counts
+from .distance_table import distance_table
+from .joint_counts import joint_counts
 from .packing import pack_signs, project, project_and_pack
 from .search import Neighbours, Ranges, top_k, within
-from .tables import distance_table
 
 __all__ = [
     "BuildInfo",
