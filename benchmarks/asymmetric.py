@@ -19,7 +19,7 @@ from sklearn.model_selection import train_test_split
 
 import diffhash as dh
 from diffhash.evaluation import bit_agreement, evaluate_distances
-from diffhash.ranking import asymmetric_scale, asymmetric_scores
+from diffhash.search.asymmetric import asymmetric_scale, asymmetric_scores
 
 WIDTHS = (16, 32, 64)
 METHODS = {

@@ -14,7 +14,7 @@ ORDER = """
     errors types threads validation codes atomic_write
     native pairs maps featurizers model
     learning
-    index ranking evaluation wald sequential search
+    evaluation search
     storage.model_file hashers datasets files
     storage stores workflows cluster
     reproduction demo report experiments service cli

@@ -5,10 +5,9 @@ from importlib.metadata import version as _version
 from . import codes, datasets, errors, evaluation, featurizers, native
 from .evaluation import evaluate
 from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
-from .index import HammingIndex
 from .pairs import Pairs
-from .ranking import asymmetric_search
-from .sequential import SequentialTest
+from .search import HammingIndex, asymmetric_search
+from .search.sequential import SequentialTest
 from .storage.collection import Collection
 
 __all__ = [

@@ -7,7 +7,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.errors import CollectionError
-from diffhash.index import HammingIndex
+from diffhash.search.index import HammingIndex
 from diffhash.storage.keys import Growing, KeyMap
 from diffhash.storage.shelf import Shelf
 

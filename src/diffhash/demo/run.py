@@ -17,9 +17,9 @@ from ..datasets import Symbols, load_symbols
 from ..evaluation import evaluate
 from ..hashers import RefinedHash
 from ..hashers.base import BaseHasher
-from ..index import HammingIndex
 from ..pairs import Pairs
 from ..reproduction.results import describe_environment
+from ..search import HammingIndex
 from ..storage.collection import Collection
 from ..types import IntArray
 from .drawing import picture_address

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, MissingExtraError
-from ..index import HammingIndex
+from ..search import HammingIndex
 from ..types import CodeArray
 from .payloads import to_json
 from .state import State

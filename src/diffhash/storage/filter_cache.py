@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from ..index import HammingIndex
+from ..search import HammingIndex
 
 __all__ = ["FilterCache"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, UnknownIdError
-from ..index import HammingIndex
 from ..native.checks import as_count
+from ..search import HammingIndex
 from ..types import CodeArray
 from .filters import select_rows
 from .ids import Ids, check_kind, read_ids

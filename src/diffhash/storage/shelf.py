@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import code_bytes
-from ..index import HammingIndex
+from ..search import HammingIndex
 from ..types import BoolArray, CodeArray
 from .keys import Growing, KeyMap, find_sorted
 

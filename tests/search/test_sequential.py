@@ -12,10 +12,15 @@ from sklearn.base import clone
 
 import diffhash as dh
 from diffhash.errors import CodeError, DiffhashWarning, InputError, NotFittedError, PairsError, ParameterError
-from diffhash.wald import calibrated_bounds, information_order, likelihood_ratios, stopping
+from diffhash.search.sequential.decision_rule import (
+    calibrated_bounds,
+    information_order,
+    likelihood_ratios,
+    stopping,
+)
 
-from .reference import sequential as reference
-from .strategies import problems
+from ..reference import sequential as reference
+from ..strategies import problems
 
 
 def quiet_fit(test, *arguments):

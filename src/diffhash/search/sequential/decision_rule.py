@@ -1,6 +1,6 @@
 """Wald's sequential test on bits, as pure functions: ratios, order of the bits, boundaries.
 
-:class:`~diffhash.sequential.SequentialTest` wires them.
+:class:`~diffhash.search.sequential.estimator.SequentialTest` wires them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .types import BoolArray, FloatArray, IntArray
+from ...types import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "Bounds",

@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .codes import code_bytes, pack, unpack
-from .errors import CodeError, DiffhashWarning, InputError, NotFittedError, PairsError, ParameterError
-from .evaluation import bit_agreement
-from .pairs import Pairs
-from .types import BoolArray, CodeArray, FloatArray, PairIndex
-from .validation import check_count, check_flag, check_number
-from .wald import (
+from ...codes import code_bytes, pack, unpack
+from ...errors import CodeError, DiffhashWarning, InputError, NotFittedError, PairsError, ParameterError
+from ...evaluation import bit_agreement
+from ...pairs import Pairs
+from ...types import BoolArray, CodeArray, FloatArray, PairIndex
+from ...validation import check_count, check_flag, check_number
+from .decision_rule import (
     Bounds,
     Decisions,
     SequentialReport,
@@ -67,10 +67,10 @@ class SequentialTest(BaseEstimator):  # type: ignore[misc]
         Log-likelihood ratio of each bit if it differs, and if it agrees.
     order_ : int array of shape (n_bits,)
         Bits in the order in which they are looked at,
-        see :func:`~diffhash.wald.information_order`.
+        see :func:`~diffhash.search.sequential.information_order`.
     lower_, upper_, cut_ : float
         Boundaries, and what the sum of a pair that met neither is compared with; 0 (the sign of
-        the sum) unless another cut is better on the pairs, see :func:`~diffhash.wald.calibrated_bounds`.
+        the sum) unless another cut is better on the pairs, see :func:`~diffhash.search.sequential.calibrated_bounds`.
     calibration_ : SequentialReport
         What was reached on the pairs drawn.
     reached_ : bool

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import diffhash as dh
 from diffhash.errors import CodeError, InputError, NonFiniteError, ParameterError
-from diffhash.ranking import asymmetric_scale, asymmetric_scores
+from diffhash.search.asymmetric import asymmetric_scale, asymmetric_scores
 
-from .reference import sequential as reference
+from ..reference import sequential as reference
 
 
 @st.composite

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import InputError, NonFiniteError
+from ..errors import InputError, NonFiniteError
+from ..native import checks, pack_signs
+from ..native.search import run_top_k
+from ..native.stored import Stored
+from ..types import CodeArray, FloatArray, IntArray
 from .index import HammingIndex
-from .native import checks, pack_signs
-from .native.search import run_top_k
-from .native.stored import Stored
-from .types import CodeArray, FloatArray, IntArray
 
 __all__ = ["RankedResult", "asymmetric_scale", "asymmetric_scores", "asymmetric_search"]
 
@@ -58,7 +58,7 @@ def asymmetric_search(
         the larger of 10 k and 1,000. ``len(index)`` ranks everything and searches nothing.
     scale : array of shape (n_bits,), optional
         What each bit's values are divided by; by default nothing. Values of one bit may be larger
-        than those of another and say less: :func:`~diffhash.ranking.asymmetric_scale` learns what
+        than those of another and say less: :func:`~diffhash.search.asymmetric_scale` learns what
         they are worth, and is far better.
     n_threads : int, optional
         Of the search for candidates.

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import CodeError, InputError
-from .native import checks
-from .native.search import run_top_k, run_within
-from .native.stored import (
+from ..errors import CodeError, InputError
+from ..native import checks
+from ..native.search import run_top_k, run_within
+from ..native.stored import (
     Stored,
     bitmap_of,
     check_padding,
@@ -23,7 +23,7 @@ from .native.stored import (
     new_ids,
     rows_of,
 )
-from .types import CodeArray
+from ..types import CodeArray
 
 __all__ = ["HammingIndex", "RangeResult", "SearchResult"]
 

@@ -1,0 +1,14 @@
+"""Search over packed codes: the exact index, asymmetric ranking; the sequential test has a package of its own."""
+
+from .asymmetric import RankedResult, asymmetric_scale, asymmetric_scores, asymmetric_search
+from .index import HammingIndex, RangeResult, SearchResult
+
+__all__ = [
+    "HammingIndex",
+    "RangeResult",
+    "RankedResult",
+    "SearchResult",
+    "asymmetric_scale",
+    "asymmetric_scores",
+    "asymmetric_search",
+]
