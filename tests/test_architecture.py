@@ -15,8 +15,8 @@ ORDER = """
     native pairs maps featurizers model
     learning
     evaluation search
-    storage.model_file hashers datasets files
-    storage stores workflows cluster
+    hashers datasets files
+    stores workflows cluster
     reproduction demo report experiments service cli
 """.split()  # noqa: SIM905 - one row a layer reads better than a list
 

@@ -8,7 +8,7 @@ from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
 from .pairs import Pairs
 from .search import HammingIndex, asymmetric_search
 from .search.sequential import SequentialTest
-from .storage.collection import Collection
+from .stores import Collection
 
 __all__ = [
     "BoostedHash",

@@ -12,7 +12,7 @@ import numpy as np
 
 import diffhash as dh
 from diffhash.featurizers import HogFeatures, TfidfFeatures
-from diffhash.storage.model_file import FORMAT_VERSION
+from diffhash.model.file import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import diffhash as dh
-from diffhash.storage.schema import FORMAT_VERSION
+from diffhash.stores.sqlite.schema import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 QUERIES = np.array([[0], [3]], dtype=np.uint8)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.storage.schema import FORMAT_VERSION
+from diffhash.stores.sqlite.schema import FORMAT_VERSION
 
 from .make_collections import contents, views
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.storage.model_file import FORMAT_VERSION
+from diffhash.model.file import FORMAT_VERSION
 
 from .make import inputs, models, raw_inputs
 

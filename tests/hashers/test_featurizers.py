@@ -16,7 +16,7 @@ from diffhash.errors import (
 )
 from diffhash.featurizers import HogFeatures, PictureFeatures, TfidfFeatures
 from diffhash.hashers.model_io import hasher_from_bytes, hasher_to_bytes
-from diffhash.storage.model_file import read_model, write_model
+from diffhash.model.file import read_model, write_model
 from tests.golden.make import raw_inputs, raw_model
 
 

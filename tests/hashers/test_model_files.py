@@ -9,7 +9,7 @@ import scipy.sparse
 import diffhash as dh
 from diffhash.errors import ModelFileError, NotFittedError, ParameterError
 from diffhash.hashers.model_io import hasher_from_bytes, hasher_to_bytes
-from diffhash.storage.model_file import read_model, write_model
+from diffhash.model.file import read_model, write_model
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import InputFileError
-from ..storage.collection import Collection
+from ..stores import Collection
 from .build_features import build_from_features
 from .build_folder import PictureKind, build_from_folder, leave_out_broken
 from .captions import read_captions

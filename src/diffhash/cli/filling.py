@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import InputFileError
 from ..hashers.base import BaseHasher
-from ..storage.collection import Collection
-from ..storage.lock import WriterLock
+from ..stores import Collection
+from ..stores.sqlite.lock import WriterLock
 from ..types import CodeArray
 from .outputs import check_collection
 

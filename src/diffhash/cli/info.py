@@ -13,7 +13,7 @@ from ..files import Source, open_features, open_table
 from ..files.arrays import read_header
 from ..files.tables import TABLE_KINDS
 from ..hashers import load
-from ..storage.collection import Collection
+from ..stores import Collection
 from .fit import describe_model, modalities_line
 from .models import FileKind, kind_of
 from .options import AsJson, Debug

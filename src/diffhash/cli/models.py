@@ -39,7 +39,7 @@ def load_model(name: str | Path) -> BaseHasher:
     if kind is FileKind.data:
         raise InputFileError(f"{source}: a model or a collection is needed here, not a {source.kind} file.")
     if kind is FileKind.collection:
-        from ..storage.collection import Collection
+        from ..stores import Collection
 
         with Collection.open(source.path) as collection:
             hasher: BaseHasher = collection.hasher

@@ -13,8 +13,8 @@ import typer
 from ..errors import InputFileError
 from ..files import Source
 from ..files.arrays import read_header
-from ..storage.model_file import is_model_file
-from ..storage.schema import is_collection_file
+from ..model.file import is_model_file
+from ..stores.sqlite.schema import is_collection_file
 
 __all__ = ["Overwrite", "check_codes", "check_collection", "check_model", "check_page"]
 

@@ -16,10 +16,9 @@ from ..featurizers import TfidfFeatures
 from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..hashers.base import BaseHasher
+from ..model.file import write_atomically
 from ..report.search_page import search_page
-from ..storage.collection import Collection
-from ..storage.model_file import write_atomically
-from ..storage.store import Hit
+from ..stores import Collection, Hit
 from .encode import choose_modality
 from .options import AsJson, Debug
 from .output import print_json, print_table

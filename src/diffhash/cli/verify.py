@@ -11,7 +11,7 @@ from ..errors import DiffhashError, MissingExtraError
 from ..files import Source, open_features, open_table
 from ..files.tables import TABLE_KINDS
 from ..hashers import load
-from ..storage.collection import Collection
+from ..stores import Collection
 from .models import FileKind, kind_of
 from .options import AsJson, Debug
 from .output import print_json, shown

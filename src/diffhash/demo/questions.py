@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..datasets import Symbols
-from ..storage.collection import Collection
-from ..storage.store import Hit
+from ..stores import Collection, Hit
 from ..types import IntArray
 from .drawing import picture_address
 from .result import Answer, Found

@@ -20,7 +20,7 @@ from ..hashers.base import BaseHasher
 from ..pairs import Pairs
 from ..reproduction.results import describe_environment
 from ..search import HammingIndex
-from ..storage.collection import Collection
+from ..stores import Collection
 from ..types import IntArray
 from .drawing import picture_address
 from .questions import ask_pictures, ask_words

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import DiffhashError, ModelFileError, ParameterError
 from ..maps import map_from_state
-from ..storage.model_file import model_from_bytes, model_to_bytes, read_model, write_model
+from ..model.file import model_from_bytes, model_to_bytes, read_model, write_model
 from .base import BaseHasher, Learned
 from .boosted import BoostedHash
 from .diff import DiffHash

@@ -8,7 +8,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from ..storage.store import Hit
+from ..stores import Hit
 from .html import html_page
 
 __all__ = ["search_page"]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ..demo import DemoResult
 from ..errors import MissingExtraError
+from ..model.file import write_atomically
 from ..reproduction import Summary
-from ..storage.model_file import write_atomically
 
 __all__ = ["require_matplotlib", "write_demo", "write_report"]
 

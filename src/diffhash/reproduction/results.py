@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ..errors import DiffhashError
-from ..storage.model_file import write_atomically
+from ..model.file import write_atomically
 from .settings import Settings
 
 __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]

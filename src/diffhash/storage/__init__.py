@@ -1,1 +1,0 @@
-"""Files: models, and later whole collections."""

@@ -1,0 +1,6 @@
+"""Stores of codes: one protocol, and the engines that keep them."""
+
+from .protocol import Hit, Id, Item, Store
+from .sqlite import Collection, CollectionStats, VerifyReport
+
+__all__ = ["Collection", "CollectionStats", "Hit", "Id", "Item", "Store", "VerifyReport"]
