@@ -7,9 +7,11 @@ import pytest
 
 import diffhash as dh
 from diffhash.codes import pack
-from diffhash.hashers import refined, refined_fit, refined_search
-from diffhash.hashers.refined_search import Judge, SettingSearch, score_of_training, some_rows
-from diffhash.hashers.refined_settings import as_start, search_effort, search_plan
+from diffhash.hashers.refined import estimator as refined
+from diffhash.hashers.refined import fit as refined_fit
+from diffhash.hashers.refined import search as refined_search
+from diffhash.hashers.refined.search import Judge, SettingSearch, score_of_training, some_rows
+from diffhash.hashers.refined.settings import as_start, search_effort, search_plan
 from diffhash.learning.refinement import PairLoss
 from diffhash.pairs.holdout import hold_out
 

@@ -23,7 +23,7 @@ from ..pairs.resolved import ResolvedPairs
 from ..threads import one_blas_thread
 from ..types import CodeArray, FloatArray, Views
 from ..validation import check_features, check_view, known_modality
-from .raw import FeaturizerMixin
+from .raw_input import FeaturizerMixin
 
 __all__ = ["BaseHasher", "Couple", "Learned"]
 

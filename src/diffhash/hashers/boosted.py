@@ -12,7 +12,7 @@ from ..learning.boosting import boost
 from ..maps import MappedView
 from ..validation import check_count, check_number, check_seed
 from .base import BaseHasher, Couple, Learned
-from .features import linear_maps
+from .map_parameters import linear_maps
 
 __all__ = ["BoostedHash"]
 

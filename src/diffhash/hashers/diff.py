@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ..maps import FeatureMap
 from ..validation import by_modality
 from .base import Couple
-from .features import linear_maps
+from .map_parameters import linear_maps
 from .spectral import SpectralHasher
 
 __all__ = ["DiffHash"]

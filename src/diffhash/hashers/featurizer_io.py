@@ -12,7 +12,7 @@ from ..featurizers.base import Featurizer, checked_state
 from ..featurizers.registry import BUILT_IN, featurizer_from_state
 from ..validation import known_modality
 from .base import BaseHasher
-from .raw import AbsentFeaturizer
+from .raw_input import AbsentFeaturizer
 
 __all__ = ["read_featurizers", "write_featurizers"]
 

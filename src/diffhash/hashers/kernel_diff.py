@@ -11,7 +11,7 @@ from ..maps.whitening import whitening_matrix
 from ..types import FloatArray
 from ..validation import by_modality
 from .base import Couple
-from .features import kernel_maps
+from .map_parameters import kernel_maps
 from .spectral import SpectralHasher
 
 __all__ = ["KernelDiffHash"]

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..codes import pack
-from ..errors import InputError, ParameterError
-from ..evaluation.pair_score import score_codes
-from ..pairs.holdout import HeldOut
-from ..pairs.resolved import ResolvedPairs
-from ..types import IntArray
-from .refined_fit import Candidate, SettingFitter
-from .refined_settings import Setting
+from ...codes import pack
+from ...errors import InputError, ParameterError
+from ...evaluation.pair_score import score_codes
+from ...pairs.holdout import HeldOut
+from ...pairs.resolved import ResolvedPairs
+from ...types import IntArray
+from .fit import Candidate, SettingFitter
+from .settings import Setting
 
 __all__ = ["Judge", "SettingSearch", "score_of_training", "some_rows"]
 

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
-from ..learning.refinement import Affine, PairLoss, Progress, refine
-from ..learning.spectral_start import SpectralStart
-from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
-from ..maps.kernel import never_negative
-from ..maps.landmarks import choose_landmarks, count_distinct
-from ..maps.whitening import Components, principal_components
-from ..pairs.resolved import ResolvedPairs
-from ..types import FloatArray
-from .refined_settings import Effort, Setting
+from ...errors import ParameterError
+from ...learning.refinement import Affine, PairLoss, Progress, refine
+from ...learning.spectral_start import SpectralStart
+from ...maps import FeatureMap, KernelMap, LinearMap, MappedView
+from ...maps.kernel import never_negative
+from ...maps.landmarks import choose_landmarks, count_distinct
+from ...maps.whitening import Components, principal_components
+from ...pairs.resolved import ResolvedPairs
+from ...types import FloatArray
+from .settings import Effort, Setting
 
 __all__ = ["Candidate", "SettingFitter"]
 

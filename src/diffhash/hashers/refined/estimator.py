@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ConvergenceWarning, ParameterError
-from ..maps.kernel import never_negative
-from ..pairs.holdout import hold_out
-from ..pairs.resolved import ResolvedPairs
-from ..threads import one_blas_thread
-from ..validation import check_choice, check_count, check_number, check_seed
-from .base import BaseHasher, Couple, Learned
-from .refined_fit import Candidate, SettingFitter
-from .refined_search import Judge, SettingSearch, score_of_training, some_rows
-from .refined_settings import (
+from ...errors import ConvergenceWarning, ParameterError
+from ...maps.kernel import never_negative
+from ...pairs.holdout import hold_out
+from ...pairs.resolved import ResolvedPairs
+from ...threads import one_blas_thread
+from ...validation import check_choice, check_count, check_number, check_seed
+from ..base import BaseHasher, Couple, Learned
+from .fit import Candidate, SettingFitter
+from .search import Judge, SettingSearch, score_of_training, some_rows
+from .settings import (
     Effort,
     Setting,
     as_start,
