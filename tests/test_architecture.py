@@ -17,7 +17,7 @@ ORDER = """
     evaluation search
     hashers datasets files
     stores workflows cluster
-    reproduction demo report experiments service cli
+    report experiments service cli
 """.split()  # noqa: SIM905 - one row a layer reads better than a list
 
 

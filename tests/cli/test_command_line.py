@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from diffhash.cli.app import run_app
-from diffhash.reproduction import Results
+from diffhash.experiments.paper import Results
 from tests.cli.process import assert_one_line, diffhash
-from tests.reproduction_settings import tiny_settings
+from tests.experiments.paper_settings import tiny_settings
 from tests.signals import heed_interrupts
 
 ROOT = Path(__file__).parents[2]
@@ -23,8 +23,8 @@ ROOT = Path(__file__).parents[2]
 TINY = """
 import sys
 sys.path.insert(0, {root!r})
-from tests.reproduction_settings import tiny_settings
-from diffhash.reproduction import Settings
+from tests.experiments.paper_settings import tiny_settings
+from diffhash.experiments.paper import Settings
 Settings.quick = staticmethod(tiny_settings)
 {more}
 from diffhash.cli import main
@@ -90,7 +90,7 @@ def test_reproduce_prints_json(tmp_path):
 def test_interrupted_process_continues(tmp_path):
     """Ctrl-C keeps what is done, says how to go on, and the next run starts from there."""
     slow = (
-        "import time, diffhash.reproduction.runner as r\n"
+        "import time, diffhash.experiments.paper.runner as r\n"
         "plain = r.compute\n"
         "r.compute = lambda *a: (time.sleep(0.2), plain(*a))[1]"
     )
@@ -203,7 +203,7 @@ def test_debug_shows_the_traceback(tmp_path):
 
 def test_unexpected_error_is_one_line_too(tmp_path):
     broken = (
-        "import diffhash.reproduction.runner as r\n"
+        "import diffhash.experiments.paper.runner as r\n"
         "def fail(*a): raise RuntimeError('of two\\nlines')\n"
         "r.compute = fail"
     )

@@ -14,9 +14,9 @@ QUICK = f"""
 import sys
 sys.path.insert(0, {os.fspath(ROOT)!r})
 from functools import partial
-from tests.demo.settings import QUICK, few_symbols
-import diffhash.demo.run, diffhash.cli.demo as command
-diffhash.demo.run.load_symbols = few_symbols
+from tests.experiments.symbols_settings import QUICK, few_symbols
+import diffhash.experiments.symbols.run, diffhash.cli.demo as command
+diffhash.experiments.symbols.run.load_symbols = few_symbols
 command.run_demo = partial(command.run_demo, **QUICK)
 {{more}}
 from diffhash.cli import main

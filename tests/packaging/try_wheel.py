@@ -15,7 +15,7 @@ import zipfile
 from pathlib import Path
 
 CHECK = Path(__file__).parent / "check_installed.py"
-NEEDED = ("diffhash/report/page.css", "diffhash/report/demo.css", "diffhash/py.typed")
+NEEDED = ("diffhash/report/page.css", "diffhash/experiments/symbols/page.css", "diffhash/py.typed")
 
 
 def fresh(folder: Path, name: str) -> Path:

@@ -11,8 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ..demo import COSTS, Answer, DemoResult, Found, run_demo
-from ..report import require_matplotlib, write_demo
+from ..experiments.symbols import COSTS, Answer, DemoResult, Found, run_demo
+from ..experiments.symbols.write import write_demo
+from ..report import require_matplotlib
 from .options import AsJson, Debug
 from .output import print_json
 from .progress import Work
@@ -80,7 +81,7 @@ def _print(result: DemoResult, report: Path) -> None:
     )
     _say(f"report      {report}")
     _say(f"collection  {result.collection}")
-    from ..report.demo_page import next_steps
+    from ..experiments.symbols.page import next_steps
 
     _say("\nNext:")
     for what, line in next_steps(result).items():

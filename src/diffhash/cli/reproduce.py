@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from ..report import require_matplotlib, write_report
-from ..reproduction import FILE_NAME, Cell, Settings, Summary, run, summarise
+from ..experiments.paper import FILE_NAME, Cell, Settings, Summary, run, summarise
+from ..experiments.paper.write import write_report
+from ..report import require_matplotlib
 from .progress import Work
 
 __all__ = ["reproduce"]

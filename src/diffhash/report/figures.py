@@ -1,71 +1,26 @@
-"""Figures from curves, by matplotlib: whole ones for files, single panels for the page."""
+"""Figures for files and pages, by matplotlib: what all of them share."""
 
 from __future__ import annotations
 
 import io
-import math
 import re
 from html import escape
 from typing import Any
 
-import matplotlib
-from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from ..reproduction import Chart, Curve, Panel
-from .style import GRID, INK, SERIES, SOFT, Look, matplotlib_settings
+from .style import GRID, INK, SOFT
 
-__all__ = ["MARGINS", "PANEL_SIZE", "chart_files", "new_figure", "panel_svg", "svg_element"]
+__all__ = ["MARGINS", "PANEL_SIZE", "new_figure", "saved_figure", "svg_element"]
 
 PANEL_SIZE = (3.45, 2.9)
 MARGINS = {"left": 0.17, "right": 0.95, "bottom": 0.155, "top": 0.915}
-_X_LABELS = {
-    "roc": "False positive rate",
-    "bits": "Hash length m (bits)",
-    "scale": "Scale of the centres",
-    "gamma": "γ",
-}
-
-
-def chart_files(chart: Chart) -> dict[str, bytes]:
-    """The whole figure as the content of a PNG and an SVG file, by file name."""
-    with matplotlib.rc_context(matplotlib_settings(text_as_paths=True)):  # type: ignore[arg-type]
-        n = len(chart.panels)
-        names = list(dict.fromkeys(curve.series for panel in chart.panels for curve in panel.curves))
-        n_columns = 4 if n > 2 else min(len(names), 3) if len(names) < 4 else 2
-        legend_height = 0.26 * math.ceil(len(names) / n_columns)
-        figure = new_figure(PANEL_SIZE[0] * n, PANEL_SIZE[1] + legend_height + 0.1)
-        for axes, panel in zip(figure.subplots(1, n, squeeze=False)[0], chart.panels, strict=True):
-            _draw_panel(axes, chart, panel)
-        handles = [_handle(SERIES[name]) for name in SERIES if name in names]
-        figure.legend(
-            handles=handles, loc="outside lower center", ncols=n_columns, handlelength=3.2, columnspacing=1.8
-        )
-        svg = _saved(figure, "svg", facecolor="white")
-        # The layout is found by now and the same for both.
-        figure.set_layout_engine("none")
-        png = _saved(figure, "png", dpi=200, facecolor="white")
-        return {f"{chart.name}.png": png, f"{chart.name}.svg": svg}
-
-
-def panel_svg(chart: Chart, panel: Panel) -> str:
-    """One panel as an ``<svg>`` element for a page: text stays text, colours of ink become variables."""
-    with matplotlib.rc_context(matplotlib_settings(text_as_paths=False)):  # type: ignore[arg-type]
-        figure = new_figure(*PANEL_SIZE)
-        # All panels of a page are alike, so their margins need no layout of their own.
-        figure.set_layout_engine("none")
-        axes = figure.subplots(gridspec_kw=MARGINS)
-        _draw_panel(axes, chart, panel)
-        # On a phone panels stand below each other, and each needs its label.
-        axes.set_ylabel(axes.get_ylabel() or chart.y_label)
-        return svg_element(figure, f"{chart.title}; {panel.title}")
 
 
 def svg_element(figure: Figure, label: str) -> str:
     """A figure as an ``<svg>`` element; ``label`` is what a screen reader says."""
-    text = _saved(figure, "svg").decode()
+    text = saved_figure(figure, "svg").decode()
     # Names of groups repeat from panel to panel, and nothing refers to them.
     text = re.sub(r' id="[A-Za-z0-9.]+_[0-9]+"', "", text[text.index("<svg") :])
     text = text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
@@ -81,7 +36,8 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def _saved(figure: Figure, kind: str, **options: Any) -> bytes:
+def saved_figure(figure: Figure, kind: str, **options: Any) -> bytes:
+    """The content of a figure file of one kind, such as "svg"."""
     buffer = io.BytesIO()
     # No date and no version inside: the same numbers give the same bytes.
     metadata: dict[str, Any] = (
@@ -89,112 +45,3 @@ def _saved(figure: Figure, kind: str, **options: Any) -> bytes:
     )
     figure.savefig(buffer, format=kind, metadata=metadata, **options)
     return buffer.getvalue()
-
-
-def _draw_panel(axes: Axes, chart: Chart, panel: Panel) -> None:
-    place = _gamma_places(panel) if chart.kind == "gamma" else None
-    for name in reversed(SERIES):
-        for curve in panel.curves:
-            if curve.series == name:
-                _draw_curve(axes, curve, SERIES[name], place, every_point=chart.kind != "roc")
-    axes.set_title(panel.title)
-    axes.set_xlabel(_X_LABELS[chart.kind])
-    if chart.y_label and panel is chart.panels[0]:
-        axes.set_ylabel(chart.y_label)
-    elif chart.y_label == "":
-        axes.set_ylabel("EER" if panel is chart.panels[0] else "mAP")
-    _set_axes(axes, chart, panel, place)
-    if panel.mark is not None:
-        # Where the curves are not: errors fall, precision rises.
-        _draw_mark(axes, *panel.mark, high=not _is_precision(chart, panel))
-
-
-def _draw_curve(
-    axes: Axes, curve: Curve, look: Look, place: dict[float, float] | None, *, every_point: bool
-) -> None:
-    x = [place[value] for value in curve.x] if place else list(curve.x)
-    dashed = look.dash and not (place and look.filled)
-    axes.plot(
-        x,
-        curve.y,
-        color=look.color,
-        linewidth=look.width,
-        dashes=look.dash if dashed else (None, None),
-        marker=look.marker,
-        markevery=1 if every_point else 24,
-        markersize=4.2,
-        markerfacecolor=look.color if look.filled else "none",
-        markeredgewidth=1.1,
-        clip_on=True,
-        zorder=3,
-    )
-    if curve.low != curve.high:
-        axes.fill_between(x, curve.low, curve.high, color=look.color, alpha=0.16, linewidth=0, zorder=2)
-
-
-def _draw_mark(axes: Axes, position: float, text: str, *, high: bool) -> None:
-    axes.axvline(position, color=SOFT, linewidth=0.7, zorder=1)
-    axes.annotate(
-        text,
-        (position, 1.0 if high else 0.0),
-        xycoords=("data", "axes fraction"),
-        xytext=(3, -2 if high else 3),
-        textcoords="offset points",
-        va="top" if high else "bottom",
-        fontsize=7.5,
-        color=SOFT,
-    )
-
-
-def _gamma_places(panel: Panel) -> dict[float, float]:
-    """Values of gamma stand side by side: zero and infinity have no place on a scale."""
-    values = sorted({value for curve in panel.curves for value in curve.x})
-    return {value: float(place) for place, value in enumerate(values)}
-
-
-def _set_axes(axes: Axes, chart: Chart, panel: Panel, place: dict[float, float] | None) -> None:
-    if chart.kind == "roc":
-        axes.set_xscale("log")
-        axes.set_xlim(1e-4, 1)
-        axes.set_ylim(0, 1.01)
-        rates = [10 ** (-4 + step / 50) for step in range(201)]
-        axes.plot(rates, [1 - rate for rate in rates], color=SOFT, linewidth=0.7, zorder=1)
-        return
-    if place is not None:
-        axes.set_xticks(list(place.values()), ["∞" if math.isinf(v) else f"{v:g}" for v in place])
-        axes.set_xlim(-0.3, len(place) - 0.7)
-    elif chart.kind == "bits":
-        ticks = sorted({value for curve in panel.curves for value in curve.x})
-        axes.set_xlim(0, ticks[-1] * 1.03)
-        axes.set_xticks([tick for tick in ticks if tick in (8, 32, 64, 96, 128) or len(ticks) < 5])
-    else:
-        axes.set_xlim(left=0)
-    _set_y(axes, chart, panel)
-
-
-def _set_y(axes: Axes, chart: Chart, panel: Panel) -> None:
-    if _is_precision(chart, panel):
-        axes.set_ylim(0, 1.03)
-    else:
-        own = chart.panels if chart.y_label else (panel,)
-        highest = max(max(curve.high) for other in own for curve in other.curves)
-        axes.set_ylim(0, highest * 1.08)
-
-
-def _is_precision(chart: Chart, panel: Panel) -> bool:
-    return "precision" in (chart.y_label or panel.title)
-
-
-def _handle(look: Look) -> Line2D:
-    return Line2D(
-        [],
-        [],
-        color=look.color,
-        linewidth=look.width,
-        dashes=look.dash or (None, None),
-        marker=look.marker,
-        markersize=4.2,
-        markerfacecolor=look.color if look.filled else "none",
-        markeredgewidth=1.1,
-        label=look.label,
-    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from importlib.resources import files
 
-__all__ = ["html_page"]
+__all__ = ["html_page", "page_css"]
 
 
 def html_page(title: str, css: str, body: Iterable[str]) -> str:
@@ -43,3 +44,8 @@ def html_page(title: str, css: str, body: Iterable[str]) -> str:
             "",
         ]
     )
+
+
+def page_css() -> str:
+    """The style that all pages share."""
+    return files(__package__).joinpath("page.css").read_text(encoding="utf-8")

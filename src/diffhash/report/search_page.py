@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from html import escape
-from importlib.resources import files
 from typing import Any
 
 from ..stores import Hit
-from .html import html_page
+from .html import html_page, page_css
 
 __all__ = ["search_page"]
 
@@ -46,7 +45,7 @@ def search_page(
     is_picture : function
         Says whether a value of a payload may be shown as a picture.
     """
-    css = files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    css = page_css()
     shown = f'<p class="asked"><img alt="the query" src="{escape(picture)}"></p>' if picture else ""
     body = [
         f'<header><h1>{escape(asked)}</h1>{shown}<p class="lead">The nearest of modality '

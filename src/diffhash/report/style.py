@@ -1,10 +1,10 @@
-"""How every series looks, everywhere: one colour, marker and dash per method."""
+"""How figures look: inks, the look of a series, quiet axes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["GRID", "INK", "SERIES", "SOFT", "Look", "matplotlib_settings"]
+__all__ = ["GRID", "INK", "SOFT", "Look", "matplotlib_settings"]
 
 #: Replaced by CSS variables where a figure stands in a page that can be light or dark.
 INK, SOFT, GRID = "#1f2328", "#59636e", "#d8dde3"
@@ -20,17 +20,6 @@ class Look:
     marker: str = ""
     filled: bool = True
     width: float = 1.8
-
-
-SERIES: dict[str, Look] = {
-    "mm-kdif-balanced": Look("MM-kDIF, balanced bandwidth", "#1a73b8", marker="^"),
-    "mm-kdif-median": Look("MM-kDIF, median bandwidth", "#1a73b8", dash=(5, 2), marker="^", filled=False),
-    "cm-dif": Look("CM-DIF", "#d1590a", marker="o"),
-    "cm-ssh": Look("CM-SSH", "#7b8794", marker="s"),
-    "cm-ssh-5": Look("CM-SSH, best of 5 directions", "#7b8794", dash=(5, 2), marker="s", filled=False),
-    "euclidean-x": Look("Euclidean within x", INK, dash=(1, 1.6), width=1.4),
-    "euclidean-y": Look("Euclidean within y", SOFT, dash=(1, 3), width=1.4),
-}
 
 
 def matplotlib_settings(*, text_as_paths: bool) -> dict[str, object]:

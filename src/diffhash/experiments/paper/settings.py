@@ -6,8 +6,8 @@ import math
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
-from ..errors import ParameterError
-from ..validation import check_count
+from ...errors import ParameterError
+from ...validation import check_count
 
 __all__ = ["Settings"]
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import matplotlib
 from matplotlib.axes import Axes
 
-from ..demo import DemoResult, Direction
-from .figures import MARGINS, PANEL_SIZE, new_figure, svg_element
-from .style import INK, SOFT, matplotlib_settings
+from ...report.figures import MARGINS, PANEL_SIZE, new_figure, svg_element
+from ...report.style import INK, SOFT, matplotlib_settings
+from .result import DemoResult, Direction
 
 __all__ = ["recall_svg", "roc_svg"]
 

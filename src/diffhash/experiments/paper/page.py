@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from html import escape
-from importlib.resources import files
 
-from ..reproduction import Chart, Finding, Results, Summary, Table
+from ...report.html import html_page, page_css
+from ...report.style import GRID, INK, SOFT, Look
 from .figures import panel_svg
-from .html import html_page
-from .style import GRID, INK, SERIES, SOFT, Look
+from .results import Results
+from .series import SERIES
+from .summary import Chart, Summary, Table
+from .verdicts import Finding
 
 __all__ = ["page_html"]
 
@@ -35,11 +37,7 @@ def page_html(summary: Summary) -> str:
         _section("sweeps", *(_chart(chart) for chart in sweeps)),
         _section("run", _run(summary.results)),
     ]
-    return html_page("Multimodal diff-hash, reproduced", _css(), body)
-
-
-def _css() -> str:
-    return files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    return html_page("Multimodal diff-hash, reproduced", page_css(), body)
 
 
 def _head(results: Results) -> str:

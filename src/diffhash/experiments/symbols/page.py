@@ -5,9 +5,9 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-from ..demo import Answer, DemoResult, Found
-from .demo_figures import recall_svg, roc_svg
-from .html import html_page
+from ...report.html import html_page, page_css
+from .figures import recall_svg, roc_svg
+from .result import Answer, DemoResult, Found
 
 __all__ = ["demo_page", "next_steps"]
 
@@ -50,8 +50,7 @@ def next_steps(result: DemoResult) -> dict[str, str]:
 
 
 def _css() -> str:
-    folder = files(__package__)
-    return "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "demo.css"))
+    return page_css() + files(__package__).joinpath("page.css").read_text(encoding="utf-8")
 
 
 def _head(result: DemoResult) -> str:

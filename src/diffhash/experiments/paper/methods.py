@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..hashers import BoostedHash, DiffHash, KernelDiffHash
-from ..hashers.base import BaseHasher
+from ...hashers import BoostedHash, DiffHash, KernelDiffHash
+from ...hashers.base import BaseHasher
 from .settings import Settings
 
 __all__ = ["EUCLIDEAN", "METHODS", "Method"]

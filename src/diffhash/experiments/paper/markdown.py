@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..reproduction import Finding, Summary, Table
+from . import Finding, Summary, Table
 
 __all__ = ["findings_markdown"]
 

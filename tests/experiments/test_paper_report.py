@@ -9,11 +9,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from diffhash.report import write_report
-from diffhash.report.figures import chart_files, panel_svg
-from diffhash.report.style import SERIES
-from diffhash.reproduction import METHODS, Finding, Table, run, summarise
-from tests.reproduction_settings import tiny_settings
+from diffhash.experiments.paper import METHODS, Finding, Table, run, summarise
+from diffhash.experiments.paper.figures import chart_files, panel_svg
+from diffhash.experiments.paper.series import SERIES
+from diffhash.experiments.paper.write import write_report
+from tests.experiments.paper_settings import tiny_settings
 
 HOSTILE = '<script>alert("1")</script><img src=x onerror=alert(2)>&"\''
 

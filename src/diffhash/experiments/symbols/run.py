@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from ..codes import code_bytes
-from ..datasets import Symbols, load_symbols
-from ..evaluation import evaluate
-from ..hashers import RefinedHash
-from ..hashers.base import BaseHasher
-from ..pairs import Pairs
-from ..reproduction.results import describe_environment
-from ..search import HammingIndex
-from ..stores import Collection
-from ..types import IntArray
+from ...codes import code_bytes
+from ...datasets import Symbols, load_symbols
+from ...evaluation import evaluate
+from ...hashers import RefinedHash
+from ...hashers.base import BaseHasher
+from ...pairs import Pairs
+from ...search import HammingIndex
+from ...stores import Collection
+from ...types import IntArray
+from ..paper.results import describe_environment
 from .drawing import picture_address
 from .questions import ask_pictures, ask_words
 from .result import DemoResult, Direction, Step

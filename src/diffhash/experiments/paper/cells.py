@@ -15,11 +15,11 @@ from typing import Any
 
 from threadpoolctl import threadpool_info
 
-from ..datasets import MultimodalData, make_paper_data
-from ..errors import RankWarning
-from ..hashers.base import BaseHasher
-from ..pairs import Pairs
-from ..threads import one_blas_thread
+from ...datasets import MultimodalData, make_paper_data
+from ...errors import RankWarning
+from ...hashers.base import BaseHasher
+from ...pairs import Pairs
+from ...threads import one_blas_thread
 from .measures import measure_codes, measure_euclidean
 from .methods import EUCLIDEAN, METHODS
 from .settings import Settings

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..codes import pack, unpack
-from ..datasets import Split
-from ..evaluation import Evaluation, euclidean_distances, evaluate, evaluate_distances
-from ..hashers.base import BaseHasher
-from ..types import FloatArray, IntArray
+from ...codes import pack, unpack
+from ...datasets import Split
+from ...evaluation import Evaluation, euclidean_distances, evaluate, evaluate_distances
+from ...hashers.base import BaseHasher
+from ...types import FloatArray, IntArray
 
 __all__ = ["DIRECTIONS", "RATES", "measure_codes", "measure_euclidean"]
 

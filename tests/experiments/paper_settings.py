@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from diffhash.reproduction import Settings
+from diffhash.experiments.paper import Settings
 
 
 def tiny_settings(n_seeds=None):

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.demo import COSTS, Answer, run_demo
-from diffhash.demo.questions import WORDS
-from diffhash.report import write_demo
-from diffhash.report.demo_page import demo_page
-from tests.demo.settings import QUICK, few_symbols
-from tests.report.test_report import HOSTILE, _parsed
+from diffhash.experiments.symbols import COSTS, Answer, run_demo
+from diffhash.experiments.symbols.page import demo_page
+from diffhash.experiments.symbols.questions import WORDS
+from diffhash.experiments.symbols.write import write_demo
+from tests.experiments.symbols_settings import QUICK, few_symbols
+from tests.experiments.test_paper_report import HOSTILE, _parsed
 
 
 def quick_demo(folder, **options):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("diffhash.demo.run.load_symbols", few_symbols)
+        patch.setattr("diffhash.experiments.symbols.run.load_symbols", few_symbols)
         return run_demo(folder, **QUICK, **options)
 
 
@@ -121,7 +121,7 @@ def test_running_again_replaces_the_collection(result):
 
 def test_a_file_in_the_way_is_kept_and_told_before_any_work(tmp_path, monkeypatch):
     (tmp_path / "symbols.dh").write_text("somebody's notes")
-    monkeypatch.setattr("diffhash.demo.run.load_symbols", None)
+    monkeypatch.setattr("diffhash.experiments.symbols.run.load_symbols", None)
 
     with pytest.raises(dh.errors.CollectionError):
         run_demo(tmp_path)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.reproduction import (
+from diffhash.experiments.paper import (
     METHODS,
     Cell,
     Results,
@@ -20,11 +20,11 @@ from diffhash.reproduction import (
     run,
     summarise,
 )
-from diffhash.reproduction.findings import check_statements
-from diffhash.reproduction.measures import DIRECTIONS, RATES, measure_euclidean
-from diffhash.reproduction.spread import Numbers
-from diffhash.reproduction.verdicts import AGREES, DISAGREES, PARTLY
-from tests.reproduction_settings import tiny_settings
+from diffhash.experiments.paper.findings import check_statements
+from diffhash.experiments.paper.measures import DIRECTIONS, RATES, measure_euclidean
+from diffhash.experiments.paper.spread import Numbers
+from diffhash.experiments.paper.verdicts import AGREES, DISAGREES, PARTLY
+from tests.experiments.paper_settings import tiny_settings
 
 
 @pytest.fixture(scope="module")
@@ -115,13 +115,13 @@ def test_interrupted_run_continues(tmp_path, monkeypatch):
         computed.append(cell.key)
         return compute(cell, settings)
 
-    monkeypatch.setattr("diffhash.reproduction.runner.compute", stop_after_five)
+    monkeypatch.setattr("diffhash.experiments.paper.runner.compute", stop_after_five)
     with pytest.raises(KeyboardInterrupt):
         run(tiny_settings(), tmp_path)
     before = json.loads((tmp_path / "results.json").read_text())
     assert list(before["cells"]) == computed
 
-    monkeypatch.setattr("diffhash.reproduction.runner.compute", compute)
+    monkeypatch.setattr("diffhash.experiments.paper.runner.compute", compute)
     finished, seen = [], []
     results = run(
         tiny_settings(), tmp_path, on_plan=lambda done, left: seen.extend(done), on_cell=finished.append
@@ -156,7 +156,7 @@ def test_other_settings_are_not_mixed_in(finished):
 
 def test_another_version_is_not_mixed_in(finished, monkeypatch):
     _, folder = finished
-    monkeypatch.setattr("diffhash.reproduction.results.version", lambda package: "99.0")
+    monkeypatch.setattr("diffhash.experiments.paper.results.version", lambda package: "99.0")
 
     with pytest.raises(ResultsFileError, match=r"numpy: .* there, 99.0 here"):
         Results.open(folder / "results.json", tiny_settings())

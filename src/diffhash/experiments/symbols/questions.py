@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..datasets import Symbols
-from ..stores import Collection, Hit
-from ..types import IntArray
+from ...datasets import Symbols
+from ...stores import Collection, Hit
+from ...types import IntArray
 from .drawing import picture_address
 from .result import Answer, Found
 

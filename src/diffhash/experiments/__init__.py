@@ -1,0 +1,1 @@
+"""Research beside the library: the paper's experiment and the demonstration with symbols."""

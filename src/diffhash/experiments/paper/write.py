@@ -1,0 +1,42 @@
+"""Write the report of the paper's experiment into a folder."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...model.file import write_atomically
+from ...report import require_matplotlib
+from .summary import Summary
+
+__all__ = ["write_report"]
+
+
+def write_report(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write ``report.html``, ``findings.md``, and every figure as PNG and SVG.
+
+    Parameters
+    ----------
+    summary : Summary
+    folder : path of a folder that is there
+
+    Returns
+    -------
+    list of paths
+        The page first.
+    """
+    require_matplotlib()
+    from .figures import chart_files
+    from .markdown import findings_markdown
+    from .page import page_html
+
+    contents = {
+        "report.html": page_html(summary).encode(),
+        "findings.md": findings_markdown(summary).encode(),
+    }
+    for chart in summary.charts:
+        contents |= chart_files(chart)
+    paths = [Path(folder) / name for name in contents]
+    for path, content in zip(paths, contents.values(), strict=True):
+        write_atomically(path, content)
+    return paths

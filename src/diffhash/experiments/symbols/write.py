@@ -1,0 +1,21 @@
+"""Write the page of the demonstration."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...model.file import write_atomically
+from ...report import require_matplotlib
+from .result import DemoResult
+
+__all__ = ["write_demo"]
+
+
+def write_demo(result: DemoResult, path: str | os.PathLike[str]) -> Path:
+    """Write the demonstration's page."""
+    require_matplotlib()
+    from .page import demo_page
+
+    write_atomically(path, demo_page(result).encode())
+    return Path(path)
