@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from .errors import CodeError
 from .types import BoolArray, CodeArray
 
-__all__ = ["code_bytes", "pack", "unpack"]
+__all__ = ["check_padding", "code_bytes", "pack", "unpack"]
 
 
 def code_bytes(n_bits: int) -> int:
@@ -64,3 +64,12 @@ def unpack(codes: CodeArray, n_bits: int) -> BoolArray:
             f"got {codes.dtype} of shape {codes.shape}."
         )
     return np.unpackbits(codes, axis=1, count=n_bits, bitorder="little").view(np.bool_)
+
+
+def check_padding(codes: CodeArray, n_bits: int, *, caller: str) -> None:
+    """Refuse codes with ones in their padding bits."""
+    if n_bits % 8 and (codes[:, -1] >> (n_bits % 8)).any():
+        raise CodeError(
+            f"{caller}: codes of {n_bits} bits must have zeros in the padding bits of their last byte. "
+            "Pack them with diffhash.codes.pack, or give the right n_bits."
+        )

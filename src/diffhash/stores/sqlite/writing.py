@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...codes import code_bytes
+from ...codes import check_padding, code_bytes
 from ...errors import CodeError, FilterError, InputError
 from ...native.checks import as_codes
-from ...native.stored import check_padding
 from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
 from ..protocol import Id
