@@ -49,7 +49,7 @@ class BoostedHash(BaseHasher):
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
-        See :class:`~diffhash.hashers.base.BaseHasher`.
+        See :class:`~diffhash.hashers.BaseHasher`.
     correlations_ : array of shape (n_bits,)
         Weighted correlation r of each bit when it was learned.
 

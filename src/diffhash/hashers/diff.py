@@ -60,7 +60,7 @@ class DiffHash(SpectralHasher):
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
-        See :class:`~diffhash.hashers.base.BaseHasher`. Rows of a projection are orthonormal.
+        See :class:`~diffhash.hashers.BaseHasher`. Rows of a projection are orthonormal.
     singular_values_ : array
         Of the covariance difference, largest first; with ``rotate`` those of the useful subspace.
         One view: magnitudes of the negative eigenvalues.

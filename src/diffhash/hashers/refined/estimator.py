@@ -87,7 +87,7 @@ class RefinedHash(BaseHasher):
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
-        See :class:`~diffhash.hashers.base.BaseHasher`.
+        See :class:`~diffhash.hashers.BaseHasher`.
     losses_ : array of shape (n_iterations,)
         Loss after each iteration; empty where the spectral start is used as it is.
 
