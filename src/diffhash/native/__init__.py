@@ -7,12 +7,12 @@ from .dispatch import BuildInfo, available_kernels, build_info
 from .distance_table import distance_table
 from .joint_counts import joint_counts
 from .packing import pack_signs, project, project_and_pack
-from .search import Neighbours, Ranges, top_k, within
+from .search import RangeResult, SearchResult, top_k, within
 
 __all__ = [
     "BuildInfo",
-    "Neighbours",
-    "Ranges",
+    "RangeResult",
+    "SearchResult",
     "available_kernels",
     "build_info",
     "distance_table",

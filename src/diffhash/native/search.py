@@ -10,18 +10,34 @@ from numpy.typing import NDArray
 from ..types import CodeArray
 from . import checks, dispatch
 
-__all__ = ["IndexedCodes", "Neighbours", "Ranges", "top_k", "within"]
+__all__ = ["IndexedCodes", "RangeResult", "SearchResult", "top_k", "within"]
 
 
-class Neighbours(NamedTuple):
-    """Rows (or ids) and distances, both of shape (q, k), by (distance, id)."""
+class SearchResult(NamedTuple):
+    """The nearest codes of every query, in order of (distance, id).
+
+    Attributes
+    ----------
+    ids : int64 array of shape (q, min(k, n))
+        Ids of the codes, or their row numbers if there are no ids.
+    distances : uint16 array of shape (q, min(k, n))
+    """
 
     ids: NDArray[np.int64]
     distances: NDArray[np.uint16]
 
 
-class Ranges(NamedTuple):
-    """Query ``q`` found ``ids[offsets[q]:offsets[q + 1]]``, by (distance, id)."""
+class RangeResult(NamedTuple):
+    """All codes within a radius of every query, in order of (distance, id).
+
+    Attributes
+    ----------
+    offsets : int64 array of shape (q + 1,)
+        Query ``i`` found ``ids[offsets[i]:offsets[i + 1]]``.
+    ids : int64 array
+        Ids of the codes, or their row numbers if there are no ids.
+    distances : uint16 array of the same length
+    """
 
     offsets: NDArray[np.int64]
     ids: NDArray[np.int64]
@@ -60,7 +76,7 @@ def top_k(
     allowed: Any = None,
     n_threads: int | None = None,
     kernel: str | None = None,
-) -> Neighbours:
+) -> SearchResult:
     """Find the k nearest codes of every query, exactly.
 
     Parameters
@@ -84,7 +100,7 @@ def top_k(
 
     Returns
     -------
-    Neighbours
+    SearchResult
         ``ids`` int64 and ``distances`` uint16, both of shape (q, min(k, n)), by
         (distance, id): the same whatever the kernel and the number of threads.
 
@@ -92,7 +108,7 @@ def top_k(
     --------
     >>> codes = np.array([[0b0000], [0b0111], [0b0001]], dtype=np.uint8)
     >>> top_k(codes, np.array([[0b0011]], dtype=np.uint8), k=2)
-    Neighbours(ids=array([[1, 2]]), distances=array([[1, 1]], dtype=uint16))
+    SearchResult(ids=array([[1, 2]]), distances=array([[1, 1]], dtype=uint16))
     """
     caller = "top_k"
     stored = _stored(codes, n_bits, ids, caller)
@@ -117,14 +133,14 @@ def within(
     allowed: Any = None,
     n_threads: int | None = None,
     kernel: str | None = None,
-) -> Ranges:
+) -> RangeResult:
     """Find all codes at a distance of at most ``radius`` from every query.
 
     Parameters are those of :func:`top_k`, with a radius in place of k.
 
     Returns
     -------
-    Ranges
+    RangeResult
         ``offsets`` of shape (q + 1,), ``ids`` and ``distances``: query ``q`` found
         ``ids[offsets[q]:offsets[q + 1]]``, by (distance, id).
 
@@ -164,7 +180,7 @@ def run_top_k(
     n_threads: int | None,
     kernel: str | None,
     caller: str,
-) -> Neighbours:
+) -> SearchResult:
     """:func:`top_k` over codes that were checked before."""
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
@@ -177,7 +193,7 @@ def run_top_k(
     distances = np.empty(rows.shape, dtype=np.uint16)
     if rows.size:
         backend.top_k(stored.codes, queries, stored.ties, bitmap, threads, level, rows, distances)
-    return Neighbours(rows if stored.ids is None else stored.ids[rows], distances)
+    return SearchResult(rows if stored.ids is None else stored.ids[rows], distances)
 
 
 def run_within(
@@ -189,7 +205,7 @@ def run_within(
     n_threads: int | None,
     kernel: str | None,
     caller: str,
-) -> Ranges:
+) -> RangeResult:
     """:func:`within` over codes that were checked before."""
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
@@ -199,10 +215,10 @@ def run_within(
 
     if not len(queries) or not n:
         empty = np.empty(0, dtype=np.int64)
-        return Ranges(np.zeros(len(queries) + 1, dtype=np.int64), empty, empty.astype(np.uint16))
+        return RangeResult(np.zeros(len(queries) + 1, dtype=np.int64), empty, empty.astype(np.uint16))
     offsets, rows, distances = backend.within(
         stored.codes, queries, radius, stored.ties, bitmap, threads, level
     )
     # The extension's int64 is C's long long, which NumPy shows as another type of the same name.
     offsets, rows = offsets.view(np.int64), rows.view(np.int64)
-    return Ranges(offsets, rows if stored.ids is None else stored.ids[rows], distances)
+    return RangeResult(offsets, rows if stored.ids is None else stored.ids[rows], distances)
