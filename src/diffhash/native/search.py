@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..types import CodeArray
 from . import checks, dispatch
+from .keyword_only import keyword_only
 
 __all__ = ["IndexedCodes", "RangeResult", "SearchResult", "top_k", "within"]
 
@@ -45,7 +46,11 @@ class RangeResult(NamedTuple):
 
 
 class IndexedCodes(NamedTuple):
-    """Codes that were checked, and what is known of their ids (None: the row numbers)."""
+    """Checked codes and their ids, as the kernels read them.
+
+    ``ids`` is None if the ids are the row numbers. ``increasing``: every id is larger than the one
+    before it.
+    """
 
     codes: CodeArray
     n_bits: int
@@ -54,23 +59,24 @@ class IndexedCodes(NamedTuple):
 
     @property
     def ties(self) -> NDArray[np.int64] | None:
-        """Ids that decide between equal distances, or None where the row numbers do.
+        """Ids by which equal distances are ordered; None if the order of the rows is the same.
 
-        Increasing ids order ties as the rows do, and the kernels are faster when they know it.
+        The kernels are faster without ids.
         """
         return None if self.increasing else self.ids
 
 
 def increasing(ids: NDArray[np.int64]) -> bool:
-    """Tell whether every id is larger than the one before."""
+    """Whether every id is larger than the one before it."""
     return bool(np.all(ids[1:] > ids[:-1]))
 
 
+@keyword_only("top_k(queries=..., database=..., k=...)")
 def top_k(
-    codes: CodeArray,
-    queries: CodeArray,
-    k: int,
     *,
+    queries: CodeArray,
+    database: CodeArray,
+    k: int,
     n_bits: int | None = None,
     ids: Any = None,
     allowed: Any = None,
@@ -79,39 +85,41 @@ def top_k(
 ) -> SearchResult:
     """Find the k nearest codes of every query, exactly.
 
+    All arguments are given by name.
+
     Parameters
     ----------
-    codes : uint8 array of shape (n, bytes)
-        8 to 4,096 bits a code. Not copied if contiguous; a memory map is read in place.
     queries : uint8 array of shape (q, bytes)
+    database : uint8 array of shape (n, bytes)
+        The codes to search, of 8 to 4,096 bits. A contiguous array or a memory map is not copied.
     k : int
-        At least 1. With fewer than k (allowed) codes, all of them are returned.
+        At least 1. If fewer than k codes (that are allowed) exist, all of them are returned.
     n_bits : int, optional
-        Bits that count, by default all. The padding bits of queries are ignored, those of
-        codes must be 0.
+        Number of bits of a code, by default all bits of its bytes. The padding bits of queries
+        are ignored; those of the database must be 0.
     ids : int array of shape (n,), optional
-        Returned in place of row numbers, and decides between equal distances.
+        Ids of the database codes, by default their row numbers. Equal distances are ordered by id.
     allowed : bool array of shape (n,), or its bits packed (little bit order), optional
-        Rows that may be found.
+        Rows of the database that may be found.
     n_threads : int, optional
-        By default ``DIFFHASH_NUM_THREADS``, or the CPUs at hand.
+        By default ``DIFFHASH_NUM_THREADS``, or the number of CPUs that this process may use.
     kernel : str, optional
         One of :func:`available_kernels`; by default the best, or ``DIFFHASH_KERNEL``.
 
     Returns
     -------
     SearchResult
-        ``ids`` int64 and ``distances`` uint16, both of shape (q, min(k, n)), by
-        (distance, id): the same whatever the kernel and the number of threads.
+        ``ids`` and ``distances``, both of shape (q, min(k, n)), in order of (distance, id). Every
+        kernel and every number of threads gives the same result.
 
     Examples
     --------
     >>> codes = np.array([[0b0000], [0b0111], [0b0001]], dtype=np.uint8)
-    >>> top_k(codes, np.array([[0b0011]], dtype=np.uint8), k=2)
+    >>> top_k(queries=np.array([[0b0011]], dtype=np.uint8), database=codes, k=2)
     SearchResult(ids=array([[1, 2]]), distances=array([[1, 1]], dtype=uint16))
     """
     caller = "top_k"
-    stored = _stored(codes, n_bits, ids, caller)
+    stored = _indexed(database, n_bits, ids, caller)
     return run_top_k(
         stored,
         queries,
@@ -123,11 +131,12 @@ def top_k(
     )
 
 
+@keyword_only("within(queries=..., database=..., radius=...)")
 def within(
-    codes: CodeArray,
-    queries: CodeArray,
-    radius: int,
     *,
+    queries: CodeArray,
+    database: CodeArray,
+    radius: int,
     n_bits: int | None = None,
     ids: Any = None,
     allowed: Any = None,
@@ -136,22 +145,22 @@ def within(
 ) -> RangeResult:
     """Find all codes at a distance of at most ``radius`` from every query.
 
-    Parameters are those of :func:`top_k`, with a radius in place of k.
+    The parameters are those of :func:`top_k`, with a radius instead of k.
 
     Returns
     -------
     RangeResult
-        ``offsets`` of shape (q + 1,), ``ids`` and ``distances``: query ``q`` found
-        ``ids[offsets[q]:offsets[q + 1]]``, by (distance, id).
+        ``offsets`` of shape (q + 1,), ``ids`` and ``distances``: query ``i`` found
+        ``ids[offsets[i]:offsets[i + 1]]``, in order of (distance, id).
 
     Examples
     --------
     >>> codes = np.array([[0b0000], [0b0111], [0b0001]], dtype=np.uint8)
-    >>> within(codes, np.array([[0b0011]], dtype=np.uint8), radius=1).ids
+    >>> within(queries=np.array([[0b0011]], dtype=np.uint8), database=codes, radius=1).ids
     array([1, 2])
     """
     caller = "within"
-    stored = _stored(codes, n_bits, ids, caller)
+    stored = _indexed(database, n_bits, ids, caller)
     return run_within(
         stored,
         queries,
@@ -163,8 +172,8 @@ def within(
     )
 
 
-def _stored(codes: Any, n_bits: int | None, ids: Any, caller: str) -> IndexedCodes:
-    codes = checks.as_codes(codes, caller=caller, name="codes")
+def _indexed(database: Any, n_bits: int | None, ids: Any, caller: str) -> IndexedCodes:
+    codes = checks.as_codes(database, caller=caller, name="database")
     n, width = codes.shape
     numbers = None if ids is None else checks.as_ids(ids, n, caller=caller)
     n_bits = checks.as_n_bits(n_bits, width, caller=caller)
@@ -181,7 +190,7 @@ def run_top_k(
     kernel: str | None,
     caller: str,
 ) -> SearchResult:
-    """:func:`top_k` over codes that were checked before."""
+    """:func:`top_k` on codes that are already checked."""
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
     k = checks.as_count(k, "k", 1, caller=caller)
@@ -206,7 +215,7 @@ def run_within(
     kernel: str | None,
     caller: str,
 ) -> RangeResult:
-    """:func:`within` over codes that were checked before."""
+    """:func:`within` on codes that are already checked."""
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
     radius = min(checks.as_count(radius, "radius", 0, caller=caller), 8 * width)
@@ -219,6 +228,6 @@ def run_within(
     offsets, rows, distances = backend.within(
         stored.codes, queries, radius, stored.ties, bitmap, threads, level
     )
-    # The extension's int64 is C's long long, which NumPy shows as another type of the same name.
+    # The extension returns C's long long, which NumPy treats as a type other than int64.
     offsets, rows = offsets.view(np.int64), rows.view(np.int64)
     return RangeResult(offsets, rows if stored.ids is None else stored.ids[rows], distances)
