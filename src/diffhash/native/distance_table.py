@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CodeError, InputError
+from ..threads import thread_count
 from ..types import CodeArray
 from . import checks, dispatch
 from .keyword_only import keyword_only
@@ -115,7 +116,7 @@ def distance_table(
             f"{caller}: query_labels and database_labels must have the same form, got arrays of shape "
             f"{np.shape(query_labels)} and {np.shape(database_labels)}."
         )
-    threads = dispatch.thread_count(n_threads, caller=caller)
+    threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 
     table = np.zeros((len(queries), 8 * width + 1, 2), dtype=np.int64)

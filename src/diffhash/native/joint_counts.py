@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..threads import thread_count
 from ..types import FloatArray, IntArray, PairIndex
 from . import dispatch
 from .keyword_only import keyword_only
@@ -68,7 +69,7 @@ def joint_counts(
     summed = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     if summed is not None and summed.shape != i.shape:
         raise InputError(f"{caller}: {len(i)} pairs need as many weights, got shape {summed.shape}.")
-    threads = dispatch.thread_count(n_threads, caller=caller)
+    threads = thread_count(n_threads, caller=caller)
     backend, _ = dispatch.choose(kernel)
     result = np.zeros((len(x), n_bins, n_bins), dtype=np.int64 if summed is None else np.float64)
     # One more thread for every 200,000 increments: with fewer it is not faster.

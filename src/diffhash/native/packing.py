@@ -9,6 +9,7 @@ import numpy as np
 
 from ..codes import code_bytes
 from ..errors import InputError
+from ..threads import thread_count
 from ..types import CodeArray, FloatArray
 from . import dispatch
 
@@ -52,7 +53,7 @@ def pack_signs(
     if shift.shape != (values.shape[1],):
         raise InputError(f"pack_signs: expected an offset of shape ({values.shape[1]},), got {shift.shape}.")
     codes = np.empty((len(values), code_bytes(values.shape[1])), dtype=np.uint8)
-    threads = dispatch.thread_count(n_threads, caller="pack_signs")
+    threads = thread_count(n_threads, caller="pack_signs")
     # A sum has the sign of the exact sum, so value + offset >= 0 just where value >= -offset.
     _pack_into(values, -shift.astype(values.dtype), codes, threads, kernel)
     return codes
@@ -159,7 +160,7 @@ def project_and_pack(
            [3]], dtype=uint8)
     """
     projection = _Projection.of(X, weights, offset, caller="project_and_pack")
-    threads = dispatch.thread_count(n_threads, caller="project_and_pack")
+    threads = thread_count(n_threads, caller="project_and_pack")
     codes = np.empty((len(projection.X), code_bytes(len(projection.offset))), dtype=np.uint8)
     # A sum has the sign of the exact sum, so value + offset >= 0 just where value >= -offset.
     thresholds = -projection.offset

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..threads import thread_count
 from ..types import CodeArray
 from . import checks, dispatch
 from .keyword_only import keyword_only
@@ -194,7 +195,7 @@ def run_top_k(
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
     k = checks.as_count(k, "k", 1, caller=caller)
-    threads = dispatch.thread_count(n_threads, caller=caller)
+    threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 
     reachable = n if bitmap is None else int(np.bitwise_count(bitmap).sum(dtype=np.int64))
@@ -219,7 +220,7 @@ def run_within(
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
     radius = min(checks.as_count(radius, "radius", 0, caller=caller), 8 * width)
-    threads = dispatch.thread_count(n_threads, caller=caller)
+    threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 
     if not len(queries) or not n:
