@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from ..types import FloatArray
 from ..validation import check_count, check_flag, check_number
 from .base import State, expect_state
 from .image import hog, thumbnails, unit_rows
+from .parameters import ParametersMixin
 from .reading import read_pictures
 
 __all__ = ["HogFeatures"]
@@ -22,7 +22,7 @@ _NAMES = ("cells", "orientations", "block", "signed", "thumbnail", "thumbnail_we
 LARGEST_SIDE = 1024
 
 
-class HogFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class HogFeatures(ParametersMixin):
     """Oriented gradients and a thumbnail of grey pictures, as one feature array.
 
     Parameters

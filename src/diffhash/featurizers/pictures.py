@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from ..errors import ParameterError
 from ..types import FloatArray
@@ -16,6 +15,7 @@ from .base import State, expect_state
 from .colour import colour_histograms
 from .drawings import LARGEST_SIDE
 from .image import hog, thumbnails, unit_rows
+from .parameters import ParametersMixin
 from .reading import read_pictures
 
 __all__ = ["PictureFeatures"]
@@ -26,7 +26,7 @@ _WEIGHTS = ("colour_weight", "thumbnail_weight")
 _GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 
-class PictureFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class PictureFeatures(ParametersMixin):
     """Oriented gradients, colours and a colour thumbnail of pictures of any size.
 
     Parameters

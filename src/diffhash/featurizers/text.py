@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from ..errors import InputError, ModelFileError, NotFittedError, ParameterError
 from ..types import FloatArray
 from ..validation import check_count, check_number
 from .base import State, expect_state
+from .parameters import ParametersMixin
+from .tokens import Tokenizer, char_ngram_tokenizer, split_words
 
 __all__ = ["TfidfFeatures"]
 
 _NAMES = ("min_count", "char_ngrams", "char_weight")
 
 
-class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
+class TfidfFeatures(ParametersMixin):
     r"""TF-IDF of words and character n-grams, of unit length, as a sparse array.
 
     Parameters
@@ -47,9 +48,9 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
 
     Notes
     -----
-    Words are runs of letters, digits and underscores, in lower case; single letters count.
-    Texts are taken apart by scikit-learn's analysers; the fitted state is two lists of strings and one array. A text
-    with no known word is a row of zeros, not an error.
+    Words are runs of letters, digits and underscores, in lower case. Single letters are words too.
+    Words and n-grams are those of scikit-learn's ``CountVectorizer``, which is not imported. The fitted state consists
+    of two lists of strings and one array. A text without any known word gives a row of zeros, not an error.
 
     Examples
     --------
@@ -80,10 +81,10 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         texts = _as_texts(texts, "TfidfFeatures.fit")
         if self.min_count < 1:
             raise ParameterError(f"TfidfFeatures: min_count must be at least 1, got {self.min_count}.")
-        words, word_counts = _vocabulary(_analyser(None), texts, self.min_count)
+        words, word_counts = _vocabulary(split_words, texts, self.min_count)
         ngrams, ngram_counts = list[str](), np.empty(0)
         if self.char_ngrams is not None:
-            ngrams, ngram_counts = _vocabulary(_analyser(self.char_ngrams), texts, self.min_count)
+            ngrams, ngram_counts = _vocabulary(_ngram_tokenizer(self.char_ngrams), texts, self.min_count)
         if not words and not ngrams:
             raise InputError(
                 f"TfidfFeatures.fit: no word occurs in {self.min_count} or more of the {len(texts)} texts. "
@@ -107,10 +108,10 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         texts = _as_texts(texts, "TfidfFeatures.transform")
         words, ngrams = self._columns()
         split = len(words)
-        parts = [_weighted(_analyser(None), texts, words, self.idf_[:split], 1.0)]
+        parts = [_weighted(split_words, texts, words, self.idf_[:split], 1.0)]
         if self.char_ngrams is not None:
-            analyse = _analyser(self.char_ngrams)
-            parts.append(_weighted(analyse, texts, ngrams, self.idf_[split:], self.char_weight))
+            tokenize = _ngram_tokenizer(self.char_ngrams)
+            parts.append(_weighted(tokenize, texts, ngrams, self.idf_[split:], self.char_weight))
         return _unit_rows(sparse.csr_array(sparse.hstack(parts, format="csr")))
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> sparse.csr_array:
@@ -167,17 +168,8 @@ def _as_texts(texts: Iterable[str], caller: str) -> list[str]:
     return listed
 
 
-def _analyser(lengths: tuple[int, int] | None) -> Callable[[str], list[str]]:
-    """What takes a text apart: into words, or into n-grams of these lengths."""
-    from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and few need it
-
-    if lengths is None:
-        # scikit-learn's own pattern drops words of one letter, such as the A of LATIN LETTER A.
-        counter = CountVectorizer(token_pattern=r"\w+")
-    else:
-        counter = CountVectorizer(analyzer="char_wb", ngram_range=_checked_lengths(lengths))
-    analyse: Callable[[str], list[str]] = counter.build_analyzer()
-    return analyse
+def _ngram_tokenizer(lengths: Any) -> Tokenizer:
+    return char_ngram_tokenizer(*_checked_lengths(lengths))
 
 
 def _checked_lengths(lengths: Any) -> tuple[int, int]:
@@ -191,10 +183,10 @@ def _checked_lengths(lengths: Any) -> tuple[int, int]:
 
 
 def _vocabulary(
-    analyse: Callable[[str], list[str]], texts: list[str], min_count: int
+    tokenize: Tokenizer, texts: list[str], min_count: int
 ) -> tuple[list[str], NDArray[np.float64]]:
     """Entries in at least ``min_count`` texts, sorted, and the number of texts that hold each."""
-    held_by = Counter(chain.from_iterable(map(set, map(analyse, texts))))
+    held_by = Counter(chain.from_iterable(map(set, map(tokenize, texts))))
     kept = sorted(entry for entry, count in held_by.items() if count >= min_count)
     return kept, np.array([held_by[entry] for entry in kept], dtype=np.float64)
 
@@ -217,13 +209,13 @@ def _parted(array: NDArray[Any]) -> list[str]:
 
 
 def _weighted(
-    analyse: Callable[[str], list[str]],
+    tokenize: Tokenizer,
     texts: list[str],
     columns: dict[str, int],
     idf: FloatArray,
     weight: float,
 ) -> sparse.csr_array:
-    found = [[columns[entry] for entry in analyse(text) if entry in columns] for text in texts]
+    found = [[columns[entry] for entry in tokenize(text) if entry in columns] for text in texts]
     ends = np.cumsum([0, *map(len, found)])
     indices = np.fromiter(chain.from_iterable(found), dtype=np.int32, count=int(ends[-1]))
     ones = np.ones(len(indices), dtype=np.float32)
