@@ -132,7 +132,7 @@ def test_euclidean_distances_in_blocks(rng, monkeypatch):
     labels = rng.integers(0, 3, 20), rng.integers(0, 3, 30)
     full = ((X[:, None] - Y[None]) ** 2).sum(axis=2)
     whole = evaluate_distances(full, *labels)
-    monkeypatch.setattr("diffhash.evaluation.distances._BLOCK_CELLS", 70)
+    monkeypatch.setattr("diffhash.evaluation.distance_evaluation._BLOCK_CELLS", 70)
     blocked = evaluate_distances(euclidean_distances(X, Y), *labels)
     np.testing.assert_allclose(blocked.average_precision, whole.average_precision)
     assert blocked.equal_error_rate == pytest.approx(whole.equal_error_rate, abs=0.02)

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..pairs.resolved import ResolvedPairs
 from ..types import CodeArray, IntArray
+from .distance_counts import distance_table, pair_distance_table
 from .metrics import average_precision
-from .table import distance_table, pair_distance_table
 
 __all__ = ["score_codes"]
 

@@ -8,9 +8,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from .base import Featurizer
-from .drawings import HogFeatures
-from .pictures import PictureFeatures
-from .text import TfidfFeatures
+from .hog_features import HogFeatures
+from .picture_features import PictureFeatures
+from .text_features import TfidfFeatures
 
 __all__ = ["BUILT_IN", "featurizer_from_state", "is_built_in"]
 

@@ -2,8 +2,8 @@
 
 from .embeddings import load_embeddings
 from .flickr import load_mirflickr, load_nuswide
-from .nuswide_text import load_nuswide_features
-from .split_file import load_split
+from .nuswide_features import load_nuswide_features
+from .presplit_file import load_split
 from .wiki import load_wiki
 
 __all__ = [

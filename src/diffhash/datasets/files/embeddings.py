@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...types import IntArray
-from ..paper import MultimodalData, Split
-from .arrays import SINGLE, ArrayFile
+from ..multimodal_data import MultimodalData, Split
+from .array_file import SINGLE, ArrayFile
 from .splits import as_features, as_labels, draw_rows
 
 __all__ = ["load_embeddings"]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...featurizers import PictureFeatures
-from ..paper import MultimodalData
-from .arrays import ArrayFile, existing
+from ..multimodal_data import MultimodalData
+from .array_file import ArrayFile, existing
 from .splits import as_features, as_labels, split_rows
 
 __all__ = ["load_mirflickr", "load_nuswide"]

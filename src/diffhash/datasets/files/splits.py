@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...types import IntArray
 from ...validation import check_count
-from ..paper import MultimodalData, Split
+from ..multimodal_data import MultimodalData, Split
 
 __all__ = ["as_features", "as_labels", "check_rows", "part", "split_rows"]
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import IntArray
-from ..paper import MultimodalData
-from .arrays import ArrayFile, existing
+from ..multimodal_data import MultimodalData
+from .array_file import ArrayFile, existing
 from .splits import as_features, check_rows, part
 
 __all__ = ["load_wiki"]

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..types import CodeArray, Views
 from ..validation import known_modality
-from .result import Evaluation, evaluate
+from .code_evaluation import Evaluation, evaluate
 
 __all__ = ["evaluate_model"]
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..types import CodeArray, FloatArray, PairIndex
 from ..validation import check_choice, check_count, check_number
+from .distance_counts import distance_table, pair_distance_table
 from .metrics import (
     average_precision,
     equal_error_place,
@@ -21,7 +22,6 @@ from .metrics import (
     precision_recall_within,
     roc_curve,
 )
-from .table import distance_table, pair_distance_table
 
 __all__ = ["Evaluation", "Measures", "evaluate"]
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..types import FloatArray
 from ..validation import check_count, check_flag, check_number
 from .base import State, expect_state
-from .image import hog, thumbnails, unit_rows
+from .grey_features import hog, thumbnails, unit_rows
 from .parameters import ParametersMixin
 from .reading import read_pictures
 

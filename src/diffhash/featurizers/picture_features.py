@@ -12,9 +12,9 @@ from ..errors import ParameterError
 from ..types import FloatArray
 from ..validation import check_count, check_number
 from .base import State, expect_state
-from .colour import colour_histograms
-from .drawings import LARGEST_SIDE
-from .image import hog, thumbnails, unit_rows
+from .colour_features import colour_histograms
+from .grey_features import hog, thumbnails, unit_rows
+from .hog_features import LARGEST_SIDE
 from .parameters import ParametersMixin
 from .reading import read_pictures
 

@@ -12,9 +12,9 @@ from ..errors import InputError, ParameterError
 from ..pairs.labels import LabelGroups
 from ..types import FloatArray, IntArray
 from ..validation import check_count
+from .code_evaluation import Measures
+from .distance_counts import checked_groups, checked_own
 from .metrics import average_precision, expected_hits, precision_recall_curve, roc_curve, shares_of
-from .result import Measures
-from .table import checked_groups, checked_own
 
 __all__ = ["DistanceEvaluation", "euclidean_distances", "evaluate_distances"]
 

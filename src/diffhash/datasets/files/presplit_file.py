@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from ...errors import InputError
-from ..paper import MultimodalData, Split
-from .arrays import ArrayFile
+from ..multimodal_data import MultimodalData, Split
+from .array_file import ArrayFile
 from .splits import as_features, as_labels, check_rows, part
 
 __all__ = ["load_split"]

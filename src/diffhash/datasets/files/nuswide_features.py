@@ -13,8 +13,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ..paper import MultimodalData, Split
-from .arrays import existing
+from ..multimodal_data import MultimodalData, Split
+from .array_file import existing
 from .splits import check_rows
 
 __all__ = ["load_nuswide_features"]
