@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 
 from ...errors import DiffhashError, InputError, MissingExtraError
 
@@ -121,7 +120,9 @@ class ArrayFile(Mapping[str, Any]):
             with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 return list(file.files)
         if self._kind == "mat":
-            return [name for name, _, _ in scipy.io.whosmat(self.path)]
+            from scipy.io import whosmat
+
+            return [name for name, _, _ in whosmat(self.path)]
         with self._hdf5() as file:
             # Names that begin with a hash are MATLAB's own book-keeping.
             return [name for name in file if hasattr(file[name], "dtype") and not name.startswith("#")]
@@ -133,7 +134,9 @@ class ArrayFile(Mapping[str, Any]):
             with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 return file[name]
         if self._kind == "mat":
-            return scipy.io.loadmat(self.path, variable_names=[name])[name]
+            from scipy.io import loadmat
+
+            return loadmat(self.path, variable_names=[name])[name]
         with self._hdf5() as file:
             array = file[name][()]
         return array.T if self._kind == "mat73" else array
