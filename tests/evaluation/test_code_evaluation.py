@@ -67,7 +67,7 @@ def test_bad_input_says_what_is_wrong(change, error, says):
             "not both",
         ),
         ({"relevant": ([0], [5])}, PairsError, "item outside 0 to 1"),
-        ({"relevant": ([0, 1], [1])}, PairsError, "one length"),
+        ({"relevant": ([0, 1], [1])}, PairsError, "same length"),
         ({"query_labels": [0, 1], "database_labels": [0, 1], "own": [0]}, InputError, "each of 2 queries"),
         ({"query_labels": [0, 1], "database_labels": [0, 1], "own": [0, 2]}, InputError, "between -1"),
     ],

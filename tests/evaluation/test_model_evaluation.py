@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import diffhash as dh
@@ -33,3 +34,13 @@ def test_a_database_needs_its_labels_and_known_modalities(small_data, small_pair
         evaluate_model(hasher, small_data.test.views, small_data.test.labels, database=small_data.train.views)
     with pytest.raises(InputError, match="unknown modality 'X'"):
         evaluate_model(hasher, {"X": small_data.test.views["x"]}, {"X": small_data.test.labels["x"]})
+
+
+def test_the_learned_model_is_evaluated_as_its_hasher(small_data, small_pairs):
+    hasher = dh.DiffHash(n_bits=4).fit(small_data.train.views, small_pairs)
+
+    by_hasher = evaluate_model(hasher, small_data.test.views, small_data.test.labels)
+    by_model = evaluate_model(hasher.model_, small_data.test.views, small_data.test.labels)
+
+    for direction, result in by_hasher.items():
+        np.testing.assert_array_equal(by_model[direction].table, result.table)

@@ -1,4 +1,4 @@
-"""Honest measures of retrieval, all from one table of counts."""
+"""Measures of retrieval, all computed from one table of counts by distance."""
 
 from .bit_statistics import BitDiagnostics, bit_agreement, bit_diagnostics
 from .code_evaluation import Evaluation, evaluate

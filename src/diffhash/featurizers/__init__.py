@@ -1,4 +1,4 @@
-"""Simple built-in features, so that raw pictures and texts work with no other model."""
+"""Simple built-in features for raw pictures and texts; no other model is needed."""
 
 from .base import Featurizer
 from .colour_features import colour_histograms
