@@ -15,7 +15,7 @@ from diffhash.evaluation import (
 from ..strategies import problems
 
 
-def test_bit_statistics_equal_numpys(rng):
+def test_balance_entropy_and_correlation_equal_those_of_numpy(rng):
     bits = rng.random((300, 11)) < np.linspace(0, 0.9, 11)
     found = bit_diagnostics(dh.codes.pack(bits), 11)
     np.testing.assert_allclose(found.balance, bits.mean(axis=0))
@@ -25,7 +25,7 @@ def test_bit_statistics_equal_numpys(rng):
 
 
 @given(problems(), st.integers(0, 2**31))
-def test_agreement_equals_counting_pairs(problem, seed):
+def test_agreement_equals_a_count_over_all_pairs(problem, seed):
     rng = np.random.default_rng(seed)
     bits_x = rng.random((len(problem.x), 3)) < 0.5
     bits_y = bits_x if problem.one_view else rng.random((len(problem.y), 3)) < 0.5

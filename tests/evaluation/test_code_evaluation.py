@@ -1,4 +1,4 @@
-"""Evaluation of codes: figures that need relevant items, and errors for bad input."""
+"""Evaluation of codes: queries without relevant items, and errors for bad input."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def test_queries_without_anything_relevant_are_left_out_and_counted():
     assert np.isnan(dh.evaluate(codes, codes, [5, 5, 5], [0, 0, 0]).mean_average_precision)
 
 
-def test_nothing_relevant_has_no_equal_error_rate():
+def test_without_relevant_items_the_equal_error_rate_is_nan():
     codes = np.zeros((2, 1), np.uint8)
     assert np.isnan(dh.evaluate(codes, codes, [0, 0], [1, 1]).equal_error_rate)
 
 
 def test_equal_error_threshold_is_a_distance():
-    """Everything relevant at 1, everything else at 3: the errors meet between them."""
+    """All relevant items are at distance 1, all others at 3, so the threshold is between them."""
     codes = np.array([[0b0]], dtype=np.uint8)
     items = np.array([[0b1], [0b10], [0b111], [0b1110]], dtype=np.uint8)
     result = dh.evaluate(codes, items, [0], [0, 0, 1, 1])
@@ -44,7 +44,7 @@ def test_equal_error_threshold_is_a_distance():
         ({"database_labels": [[True], [False], [True]]}, InputError, "one form"),
     ],
 )
-def test_bad_input_says_what_is_wrong(change, error, says):
+def test_errors_name_the_bad_argument(change, error, says):
     good = {
         "query_codes": np.zeros((2, 1), np.uint8),
         "database_codes": np.zeros((3, 1), np.uint8),
@@ -72,7 +72,7 @@ def test_bad_input_says_what_is_wrong(change, error, says):
         ({"query_labels": [0, 1], "database_labels": [0, 1], "own": [0, 2]}, InputError, "between -1"),
     ],
 )
-def test_bad_relevance_is_told(options, error, says):
+def test_bad_relevance_is_an_error(options, error, says):
     codes = np.zeros((2, 1), np.uint8)
     with pytest.raises(error, match=says):
         dh.evaluate(codes, codes, **options)

@@ -9,7 +9,7 @@ import diffhash as dh
 from diffhash.errors import ParameterError
 
 
-def test_confidence_intervals_hold_the_estimate_and_narrow_with_queries(rng):
+def test_intervals_contain_the_estimate_and_narrow_with_more_queries(rng):
     def interval(n, measure):
         codes = rng.integers(0, 256, size=(n, 1), dtype=np.uint8)
         labels = codes[:, 0] % 3
@@ -26,8 +26,8 @@ def test_confidence_intervals_hold_the_estimate_and_narrow_with_queries(rng):
         )
 
 
-def test_confidence_interval_covers_the_true_mean():
-    """Over repeated draws of queries the 90 % interval holds the population's mean about so often."""
+def test_the_interval_contains_the_true_mean_as_often_as_it_says():
+    """Over repeated draws of queries, the 90 % interval contains the mean of the population about 90 times in 100."""
     rng = np.random.default_rng(0)
     database = rng.integers(0, 256, size=(200, 1), dtype=np.uint8)
     labels = database[:, 0] % 5

@@ -46,7 +46,7 @@ def test_own_items_are_left_out(seed, multi):
 
 
 @given(st.integers(0, 2**31))
-def test_given_pairs_are_the_relevant_ones(seed):
+def test_only_listed_pairs_are_relevant(seed):
     rng = np.random.default_rng(seed)
     queries, items = random_codes(rng, 4), random_codes(rng, 6)
     i, j = rng.integers(0, 4, 9), rng.integers(0, 6, 9)

@@ -18,8 +18,8 @@ from ..reference import ranking
 
 
 @given(st.integers(0, 2**31), st.booleans(), st.booleans())
-def test_real_distances_go_through_the_same_measures(seed, multi, leave_own):
-    """Small whole distances, many of them tied, against enumeration of all orders."""
+def test_measures_of_real_distances_are_means_over_all_orders_of_ties(seed, multi, leave_own):
+    """The distances are small integers, so that many are tied. All orders are enumerated."""
     rng = np.random.default_rng(seed)
     n = 6
     distances = rng.integers(0, 4, size=(n, n)).astype(float)
@@ -46,7 +46,7 @@ def test_real_distances_go_through_the_same_measures(seed, multi, leave_own):
             )
 
 
-def test_hamming_distances_as_real_ones_give_the_same_figures(rng):
+def test_hamming_distances_as_floats_give_the_same_measures(rng):
     codes = rng.integers(0, 256, size=(60, 2), dtype=np.uint8)
     labels = rng.integers(0, 4, 60)
     by_codes = dh.evaluate(codes, codes, labels, labels)
@@ -61,7 +61,7 @@ def test_hamming_distances_as_real_ones_give_the_same_figures(rng):
         by_distances.recall_at(101)
 
 
-def test_euclidean_distances_in_blocks(rng, monkeypatch):
+def test_euclidean_distances_in_blocks_equal_the_full_matrix(rng, monkeypatch):
     X, Y = rng.normal(size=(20, 3)), rng.normal(size=(30, 3))
     labels = rng.integers(0, 3, 20), rng.integers(0, 3, 30)
     full = ((X[:, None] - Y[None]) ** 2).sum(axis=2)
@@ -72,7 +72,7 @@ def test_euclidean_distances_in_blocks(rng, monkeypatch):
     assert blocked.equal_error_rate == pytest.approx(whole.equal_error_rate, abs=0.02)
 
 
-def test_bad_distances_are_told():
+def test_bad_distances_are_an_error():
     with pytest.raises(InputError, match=r"shape \(2, 3\), got \(3, 2\)"):
         evaluate_distances(np.zeros((3, 2)), [0, 1], [0, 1, 1])
     with pytest.raises(InputError, match="finite"):

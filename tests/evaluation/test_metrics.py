@@ -1,4 +1,4 @@
-"""Every measure equals its mean over all orders of tied items."""
+"""Every measure equals its mean over all orders of tied items, which are enumerated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_average_precision_is_the_mean_over_all_orders_of_ties(items):
 
 
 @given(st.integers(0, 2**31), st.integers(2, 40))
-def test_without_ties_it_is_scikit_learns(seed, n):
+def test_without_ties_average_precision_equals_that_of_scikit_learn(seed, n):
     rng = np.random.default_rng(seed)
     relevant = rng.random(n) < 0.4
     if not relevant.any():
@@ -82,7 +82,7 @@ def test_precision_and_recall_within_a_radius(items, radius):
 
 
 @given(rankings)
-def test_curves_count_what_lies_within_each_distance(items):
+def test_curves_equal_counts_within_each_distance(items):
     false_positive, true_positive = roc_curve(table_of(items))
     precision, recall = precision_recall_curve(table_of(items))
     n_relevant = sum(relevant for _, relevant in items)
@@ -104,7 +104,7 @@ def test_equal_error_rate_interpolates():
     assert equal_error_rate(np.array([0.0, 1.0]), np.array([0.0, 1.0])) == 0.5
 
 
-def test_many_queries_are_measured_in_blocks_that_do_not_show(rng):
+def test_measures_in_blocks_equal_those_of_single_queries(rng):
     table = rng.integers(0, 4, (3000, 33, 2))
     table[7, :, 1] = 0
     each = [np.concatenate([average_precision(row[None], at) for row in table]) for at in (None, 20)]

@@ -1,4 +1,4 @@
-"""Data to try the methods on, without any download."""
+"""Data sets to try the methods on. Nothing is downloaded."""
 
 from . import files
 from .multimodal_data import MultimodalData, Split

@@ -12,14 +12,14 @@ __all__ = ["MultimodalData", "Split"]
 
 @dataclass(frozen=True)
 class Split:
-    """Some objects: their features and labels by modality; row r of every view is one object.
+    """Features and labels of some objects, by modality. Row r of every view is one object.
 
     Attributes
     ----------
     views : dict by modality
         Float arrays of shape (n, n_features), or scipy sparse.
     labels : dict by modality
-        Whole numbers of shape (n,), or bool of shape (n, n_labels) where an object has several.
+        Integers of shape (n,), or bool of shape (n, n_labels) if an object can have several labels.
     """
 
     views: dict[str, Any]
@@ -28,14 +28,14 @@ class Split:
 
 @dataclass(frozen=True)
 class MultimodalData:
-    """Objects to learn from and unseen ones of the same kind.
+    """Objects to learn from, and unseen objects to test with.
 
     Attributes
     ----------
     train, test : Split
     database : Split or None
-        Where the field searches in more objects than are learned from: everything but the test objects.
-        ``None`` where the data set knows no such part.
+        All objects except the test objects, for data sets on which papers search more objects than they
+        learn from. ``None`` for the other data sets.
     """
 
     train: Split

@@ -1,4 +1,4 @@
-"""The synthetic data of the paper's experiment."""
+"""Synthetic data as in the experiment of the paper."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def make_paper_data(
     center_scale: float = 5.0,
     random_state: int | None = 0,
 ) -> MultimodalData:
-    """Two incomparable modalities, "x" with 128 and "y" with 64 features, as in section 6 of the paper.
+    """Draw the data of section 6 of the paper: modality "x" with 128 features and "y" with 64.
 
-    Each class has a random centre in each modality; an object is the centre of its class plus
-    Gaussian noise, whose standard deviation differs from feature to feature between 3 and 6.
+    Each class has a random centre in each modality. An object is the centre of its class plus
+    Gaussian noise; each feature has its own standard deviation between 3 and 6.
 
     Parameters
     ----------
     n_classes : int
         The paper uses 25, 50 and 100.
     n_train, n_test : int
-        Objects, each seen in both modalities; training and test share the centres.
+        Number of objects, each with both modalities. Training and test data have the same centres.
     center_scale : float
-        Standard deviation of the centres' coordinates. The paper does not give it; at 5 the
-        classes of one modality overlap little in all 128 features, but much in any single one.
+        Standard deviation of the coordinates of the centres. The paper does not state it. With 5, the
+        classes overlap little if all 128 features are used, but much in any single feature.
     random_state : int or None
 
     Returns
     -------
     MultimodalData
-        ``data.train.views["x"]`` is float32 of shape (n_train, 128), ``data.train.labels["x"]`` the
+        ``data.train.views["x"]`` is float32 of shape (n_train, 128); ``data.train.labels["x"]`` has the
         classes of its rows.
 
     Examples

@@ -1,4 +1,4 @@
-"""Readers for the field's common feature files, from a path that you give; nothing is downloaded."""
+"""Readers for the usual feature files of cross-modal hashing. You give the path; nothing is downloaded."""
 
 from .embeddings import load_embeddings
 from .flickr import load_mirflickr, load_nuswide
