@@ -7,7 +7,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.errors import TooManyBitsError
-from diffhash.learning.spectral_start import bits_in_subspace, strongest
+from diffhash.learning.subspace import bits_in_subspace, largest_strength
 from diffhash.maps import LinearMap, MappedView
 from diffhash.maps.whitening import whitening_matrix
 
@@ -92,12 +92,14 @@ def test_rotated_frames_keep_the_subspace(rng):
     np.testing.assert_allclose(mix.T @ mix / np.trace(mix.T @ mix) * 3, np.eye(3), atol=1e-6)
 
 
-def test_strongest_is_the_spectral_norm(rng):
+def test_largest_strength_is_the_spectral_norm(rng):
     for shape in ((5, 9), (80, 70)):
         matrix = rng.normal(size=shape)
-        assert strongest(matrix, np.random.default_rng(0)) == pytest.approx(np.linalg.norm(matrix, 2))
+        assert largest_strength(matrix, np.random.default_rng(0), one_view=False) == pytest.approx(
+            np.linalg.norm(matrix, 2)
+        )
     matrix = np.diag([3.0, -2.0])
-    assert strongest(matrix, np.random.default_rng(0), symmetric=True) == 2.0
+    assert largest_strength(matrix, np.random.default_rng(0), one_view=True) == 2.0
 
 
 def test_whitening_matrix_decorrelates_features_that_are_not_centred(rng):
