@@ -1,4 +1,4 @@
-"""Colours of pictures as histograms over a grid of cells."""
+"""Colour histograms over a grid of cells."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK = 256
 
 
 def colour_histograms(pictures: NDArray[Any], *, grid: int = 4, hues: int = 12, greys: int = 4) -> FloatArray:
-    """Share of each hue and each grey in every cell of a grid.
+    """Compute the share of each hue and each grey level in every cell of a grid.
 
     Parameters
     ----------
@@ -25,18 +25,19 @@ def colour_histograms(pictures: NDArray[Any], *, grid: int = 4, hues: int = 12, 
     grid : int
         The picture is divided into ``grid × grid`` cells, each at least one pixel wide.
     hues, greys : int
-        Bins for the hue around the colour circle, and for the brightness.
+        Number of bins for the hue (around the colour circle) and for the brightness.
 
     Returns
     -------
     float32 array of shape (n, grid² · (hues + greys))
-        Square roots of the shares, so that the Euclidean distance is Hellinger's; a cell's squares sum to 1.
+        Square roots of the shares, so that the Euclidean distance is the Hellinger distance. The squares of one
+        cell sum to 1.
 
     Notes
     -----
     With ``chroma = max − min`` of the three channels, a pixel gives the share ``chroma`` to its hue and
-    ``1 − chroma`` to its brightness (the maximum), each divided linearly between the two nearest bins. There is no
-    threshold between "coloured" and "grey": a small change of a pixel is a small change of the features.
+    ``1 − chroma`` to its brightness (the maximum). Each share is divided linearly between the two nearest bins. There
+    is no threshold between "coloured" and "grey", so a small change of a pixel changes the features only a little.
 
     Examples
     --------
@@ -53,7 +54,7 @@ def colour_histograms(pictures: NDArray[Any], *, grid: int = 4, hues: int = 12, 
         )
     if grid < 1 or hues < 1 or greys < 2 or grid > min(pictures.shape[1:3], default=0):
         raise ParameterError(
-            "colour_histograms: grid must be between 1 and the pictures' side, hues at least 1 and greys at least 2, "
+            "colour_histograms: grid must be between 1 and the picture size, hues at least 1, greys at least 2; "
             f"got grid={grid}, hues={hues}, greys={greys} for pictures of shape {pictures.shape[1:3]}."
         )
     n, bins = len(pictures), hues + greys
@@ -96,7 +97,7 @@ def _block_histograms(pictures: NDArray[np.uint8], grid: int, hues: int, greys: 
 
 
 def _hue(rgb: FloatArray, brightness: FloatArray, chroma: FloatArray) -> FloatArray:
-    """Place on the colour circle in [0, 1): red 0, green 1/3, blue 2/3; 0 where there is no colour."""
+    """Return the hue in [0, 1): 0 for red, 1/3 for green, 2/3 for blue, and 0 for a pixel without colour."""
     red, green, blue = rgb.T
     safe = np.where(chroma > 0, chroma, 1)
     sixths = np.select(

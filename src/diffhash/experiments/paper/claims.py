@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import accuracy_claims, cost_claims
-from .spread import Numbers
+from . import accuracy_claims
+from . import time_and_gamma_claims as cost_claims
+from .seed_statistics import Numbers
 from .verdicts import Finding
 
 __all__ = ["check_statements"]

@@ -39,8 +39,8 @@ def test_rare_words_are_dropped_by_min_count():
     assert TfidfFeatures(min_count=2).fit(TEXTS).words_ == ["a", "latin", "letter", "star"]
 
 
-def test_the_fitted_state_is_plain_and_enough_to_rebuild():
-    """A model file holds lists and arrays: no object of scikit-learn may be needed."""
+def test_words_ngrams_and_weights_are_the_whole_fitted_state():
+    """A model file stores lists and arrays only, so nothing else may be needed."""
     fitted = TfidfFeatures(char_ngrams=(2, 2)).fit(TEXTS)
 
     rebuilt = clone(fitted)
@@ -59,7 +59,7 @@ def test_a_single_string_is_not_a_list_of_texts():
         TfidfFeatures().fit("BLACK STAR")
 
 
-def test_clear_errors():
+def test_bad_parameters_and_texts_raise_errors_that_name_them():
     with pytest.raises(NotFittedError, match="fit"):
         TfidfFeatures().transform(TEXTS)
     with pytest.raises(InputError, match="no word occurs in 5 or more of the 4 texts"):

@@ -1,8 +1,8 @@
-"""Features of grey pictures as functions: oriented gradients and a thumbnail.
+"""Oriented gradients and thumbnails of grey pictures, as functions of arrays.
 
-Everything is a function of the array of all pictures at once; there is no loop over
-pictures. The number of features depends on the grid of cells, not on the size of the
-pictures, so that pictures of another size can be compared as well.
+The functions work on blocks of pictures, without a loop over single pictures. The number of
+features depends on the grid of cells and not on the size of the pictures, so pictures of
+different sizes can be compared.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from ..types import FloatArray
 
 __all__ = ["hog", "thumbnails", "unit_rows"]
 
-# Pictures are worked on in blocks: the intermediate arrays of one block stay in cache.
+# Number of pictures per block: small enough for the intermediate arrays to stay in the cache.
 _BLOCK = 64
 
 
 def hog(
     pictures: NDArray[Any], *, cells: int = 8, orientations: int = 9, block: int = 2, signed: bool = False
 ) -> FloatArray:
-    """Histogram of oriented gradients of each picture.
+    """Compute a histogram of oriented gradients for each picture.
 
     Parameters
     ----------
     pictures : array of shape (n, height, width)
-        Grey values in any scale; a block that has any gradient does not depend on it.
+        Grey values on any scale; the scale has no effect on the result.
     cells : int
-        The picture is divided into ``cells × cells`` cells, whatever its size.
+        A picture of any size is divided into ``cells × cells`` cells.
     orientations : int
-        Bins for the direction of the gradient.
+        Number of bins for the direction of the gradient.
     block : int
         Histograms are normalised over overlapping blocks of ``block × block`` cells.
     signed : bool
-        Tell dark-to-light from light-to-dark: directions over the full circle.
+        Use directions over the full circle, so that dark-to-light differs from light-to-dark.
 
     Returns
     -------
@@ -45,11 +45,11 @@ def hog(
 
     Notes
     -----
-    Each pixel votes with the length of its gradient (central differences), shared
-    linearly between the two nearest directions and between the four nearest cells. A
-    block's vector ``v`` becomes ``v / sqrt(|v|² + ε²)``, is clipped at 0.2 and normalised
-    again ("L2-Hys" of Dalal & Triggs, "Histograms of oriented gradients for human
-    detection", CVPR 2005). A block without gradients is zero.
+    Each pixel adds the length of its gradient (central differences) to the histogram, shared
+    linearly between the two nearest directions and the four nearest cells. The vector
+    ``v`` of a block is divided by its length, clipped at 0.2 and normalised again ("L2-Hys" of
+    Dalal & Triggs, "Histograms of oriented gradients for human detection", CVPR 2005). A block
+    without gradients is zero.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def hog(
     >>> features = hog(picture, cells=2, orientations=4)
     >>> features.shape
     (1, 16)
-    >>> features[0, :4].round(2)  # a vertical edge: half of its votes on either side of 0°
+    >>> features[0, :4].round(2)  # a vertical edge: half of it in each of the two bins next to 0°
     array([0.35, 0.  , 0.  , 0.35], dtype=float32)
     """
     pictures = _as_pictures(pictures, "hog")
@@ -77,13 +77,13 @@ def hog(
 
 
 def thumbnails(pictures: NDArray[Any], *, side: int = 8) -> FloatArray:
-    """Reduce each picture to ``side × side`` means over areas.
+    """Reduce each picture to ``side × side`` means over equal areas.
 
     Parameters
     ----------
     pictures : array of shape (n, height, width)
     side : int
-        A pixel that lies across a boundary is shared in proportion.
+        A pixel on the border of two areas counts for both, in proportion.
 
     Returns
     -------
@@ -111,25 +111,25 @@ def _as_pictures(pictures: NDArray[Any], caller: str) -> NDArray[Any]:
     if pictures.ndim != 3 or min(pictures.shape[1:]) < 2:
         raise InputError(
             f"{caller}: expected grey pictures of shape (n, height, width) of at least 2 × 2 pixels, "
-            f"got {pictures.shape}. Average the colours, and put a single picture into a batch of one."
+            f"got {pictures.shape}. Convert colours to grey; a single picture needs the shape (1, height, width)."
         )
     if pictures.dtype.kind not in "buif":
-        raise InputError(f"{caller}: expected pictures of numbers, got dtype {pictures.dtype}.")
+        raise InputError(f"{caller}: expected numeric pictures, got dtype {pictures.dtype}.")
     if pictures.dtype.kind == "f" and not np.isfinite(pictures).all():
         raise NonFiniteError(
-            f"{caller}: expected finite grey values, got NaN or infinity. Fill or drop them."
+            f"{caller}: expected finite grey values, got NaN or infinity. Replace or remove them."
         )
     return pictures
 
 
 def _votes(pictures: FloatArray, cells: int, orientations: int, signed: bool) -> FloatArray:
-    """Histograms of shape (n, cells, cells, orientations)."""
+    """Return histograms of shape (n, cells, cells, orientations)."""
     n, height, width = pictures.shape
     dx, dy = np.zeros_like(pictures), np.zeros_like(pictures)
     np.subtract(pictures[:, :, 2:], pictures[:, :, :-2], out=dx[:, :, 1:-1])
     np.subtract(pictures[:, 2:], pictures[:, :-2], out=dy[:, 1:-1])
 
-    # Most pixels of a drawing are flat and have no vote: work only on the others.
+    # Most pixels of a drawing have no gradient: work only on the others.
     voters = np.flatnonzero((dx != 0) | (dy != 0))
     dx, dy = dx.ravel()[voters], dy.ravel()[voters]
     length = np.hypot(dx, dy)
@@ -138,8 +138,8 @@ def _votes(pictures: FloatArray, cells: int, orientations: int, signed: bool) ->
     before = np.floor(angle)
     later = angle - before
     first = before.astype(np.int64) % orientations
-    # A pixel votes for two neighbouring directions, so that no two votes meet: no sum is needed, but
-    # with a single direction, which is its own neighbour.
+    # A pixel contributes to two different bins, so plain assignment is enough for the first one. Only with
+    # one single bin both are the same, hence the += for the second one.
     by_pixel = np.zeros((n * height * width, orientations), dtype=np.float32)
     by_pixel[voters, first] = length * (1 - later)
     by_pixel[voters, (first + 1) % orientations] += length * later
@@ -151,7 +151,7 @@ def _votes(pictures: FloatArray, cells: int, orientations: int, signed: bool) ->
 
 
 def _cell_shares(pixels: int, cells: int) -> FloatArray:
-    """Matrix of shape (cells, pixels): how much of each pixel goes to each cell, linearly by distance."""
+    """Return a (cells, pixels) matrix: the share of each pixel that goes to each cell, linear in the distance."""
     position = (np.arange(pixels) + 0.5) * cells / pixels - 0.5
     shares: FloatArray = np.maximum(0, 1 - np.abs(np.arange(cells)[:, None] - position)).astype(np.float32)
     return shares
@@ -166,14 +166,14 @@ def _normalised_blocks(votes: FloatArray, block: int) -> FloatArray:
 
 
 def unit_rows(values: FloatArray) -> FloatArray:
-    """Scale vectors along the last axis to length 1; zero stays zero."""
+    """Scale vectors along the last axis to length 1; zero vectors stay zero."""
     length = np.sqrt(np.einsum("...i,...i->...", values, values))[..., None]
     unit: FloatArray = np.divide(values, length, out=np.zeros_like(values), where=length > 0)
     return unit
 
 
 def _area_means(pixels: int, side: int) -> FloatArray:
-    """Matrix of shape (side, pixels) whose row ``s`` averages the ``s``-th of ``side`` equal parts."""
+    """Return a (side, pixels) matrix; row ``s`` averages the ``s``-th of ``side`` equal parts."""
     edges = np.arange(side + 1) * pixels / side
     start, stop = np.arange(pixels), np.arange(1, pixels + 1)
     overlap = np.minimum(stop, edges[1:, None]) - np.maximum(start, edges[:-1, None])

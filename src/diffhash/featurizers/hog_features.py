@@ -1,4 +1,4 @@
-"""Features of small grey drawings: oriented gradients and a thumbnail."""
+"""``HogFeatures``: oriented gradients and a thumbnail, for small grey drawings."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from ..types import FloatArray
 from ..validation import check_count, check_flag, check_number
-from .base import State, expect_state
-from .image import hog, thumbnails, unit_rows
+from .base import State, check_state_names
+from .grey_features import hog, thumbnails, unit_rows
+from .parameters import ParametersMixin
 from .reading import read_pictures
 
 __all__ = ["HogFeatures"]
 
 _NAMES = ("cells", "orientations", "block", "signed", "thumbnail", "thumbnail_weight", "size")
-#: No picture is resized to a larger side than this, whatever a file says.
+#: Largest side that pictures are resized to; a larger value in a file is refused.
 LARGEST_SIDE = 1024
 
 
-class HogFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Oriented gradients and a thumbnail of grey pictures, as one feature array.
+class HogFeatures(ParametersMixin):
+    """Turns grey pictures into oriented gradients and a thumbnail, in one feature array.
 
     Parameters
     ----------
     cells, orientations, block, signed
         See :func:`hog`.
     thumbnail : int
-        Side of the thumbnail; 0 for none.
+        Side of the thumbnail in pixels; 0 for no thumbnail.
     thumbnail_weight : float
-        Length of the thumbnail's part; that of the gradients' part is 1.
+        Length of the thumbnail part; the gradient part has length 1.
     size : int
-        Side of the square that pictures of a list are brought to. A batch of grey
-        pictures in one array is taken as it is.
+        Pictures given as a list are resized to ``size × size``. Grey pictures in one array are not
+        resized.
 
     Attributes
     ----------
     n_features : int
-        Number of features, which the parameters alone decide. Nothing is learned from the pictures.
+        Number of features. It depends on the parameters only; nothing is learned from pictures.
 
     Notes
     -----
-    Both parts are scaled to a fixed length per picture. The thumbnail's mean is removed
-    first, so that neither brightness nor contrast counts. For photographs there is
-    :class:`PictureFeatures`, which sees colours.
+    Both parts are scaled to a fixed length for each picture. The mean of the thumbnail is subtracted
+    first, so brightness and contrast have no effect. For photographs use
+    :class:`PictureFeatures`, which includes colours.
 
     Examples
     --------
@@ -84,11 +84,11 @@ class HogFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no
 
     @property
     def n_features_out_(self) -> int:
-        """The same, by scikit-learn's name."""
+        """Number of features, under the name that scikit-learn uses."""
         return self.n_features
 
     def fit(self, pictures: Any, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Check the parameters and a first picture; nothing depends on the data."""
+        """Check the parameters and the first picture. Nothing is learned."""
         self.transform(pictures[:1])
         return self
 
@@ -98,7 +98,7 @@ class HogFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no
         Parameters
         ----------
         pictures : array of shape (n, height, width), or list of paths, Pillow images or uint8 arrays
-            Those of a list become grey and ``size × size``.
+            Pictures of a list are converted to grey and resized to ``size × size``.
         """
         if not isinstance(pictures, np.ndarray) or pictures.ndim == 4:
             pictures = read_pictures(pictures, size=self.size, mode="L", caller="HogFeatures.transform")
@@ -120,13 +120,13 @@ class HogFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no
         return self.fit(pictures, y).transform(pictures)
 
     def state(self) -> State:
-        """Parameters; there are no arrays."""
+        """Return the parameters; there are no arrays."""
         return self.get_params(), {}
 
     @classmethod
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make one from its parameters, each checked."""
-        expect_state(cls.kind, parameters, arrays, _NAMES)
+        """Create a featurizer from its parameters, after checking each of them."""
+        check_state_names(cls.kind, parameters, arrays, _NAMES)
         caller = "load: HogFeatures"
         made = cls(**parameters)
         for name, minimum in (("cells", 1), ("orientations", 1), ("block", 1), ("thumbnail", 0), ("size", 2)):

@@ -8,7 +8,7 @@ from diffhash.featurizers import HogFeatures, hog, thumbnails
 
 
 def slow_votes(picture, cells, orientations):
-    """Loop over pixels: each shares its gradient between two directions and four cells."""
+    """Loop over pixels; each adds its gradient to two directions and four cells."""
     height, width = picture.shape
     votes = np.zeros((cells, cells, orientations))
     for r in range(height):
@@ -59,7 +59,7 @@ def test_hog_does_not_depend_on_brightness_contrast_or_batch():
     np.testing.assert_allclose(hog(pictures[600:601], cells=4), features[600:601], atol=1e-6)
 
 
-def test_signed_directions_tell_an_edge_from_its_negative():
+def test_signed_directions_distinguish_an_edge_from_its_negative():
     edge = np.zeros((1, 8, 8))
     edge[:, :, 4:] = 1.0
 
@@ -72,7 +72,7 @@ def test_a_flat_picture_has_no_gradients():
 
 
 def test_thumbnails_average_areas_of_any_size():
-    """A pixel across a boundary is shared, so the mean of the picture is kept."""
+    """A pixel on a border counts for both areas, so the mean of the picture stays the same."""
     pictures = np.random.default_rng(2).random((4, 7, 10))
 
     small = thumbnails(pictures, side=3)
@@ -90,7 +90,7 @@ def test_the_number_of_features_does_not_depend_on_the_picture_size():
 @pytest.mark.parametrize(
     "pictures", [np.ones((4, 4)), np.ones((2, 1, 5)), np.full((1, 4, 4), "a"), np.full((1, 4, 4), np.nan)]
 )
-def test_what_is_not_a_batch_of_grey_pictures_is_refused(pictures):
+def test_input_that_is_not_a_batch_of_grey_pictures_is_refused(pictures):
     with pytest.raises(InputError, match="expected"):
         HogFeatures().transform(pictures)
 

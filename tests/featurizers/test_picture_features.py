@@ -1,4 +1,4 @@
-"""Photographs: read from anything, brought to one size, gradients and colours."""
+"""Photographs: reading them from files, images and arrays, resizing, gradients and colours."""
 
 import colorsys
 import sys
@@ -13,13 +13,13 @@ from diffhash.featurizers import HogFeatures, PictureFeatures, colour_histograms
 
 @pytest.fixture
 def photograph(rng):
-    """A smooth colour picture, wider than high."""
+    """A smooth colour picture that is wider than high."""
     small = rng.integers(0, 256, (6, 9, 3), dtype=np.uint8)
     return np.asarray(PIL.Image.fromarray(small).resize((90, 60), PIL.Image.Resampling.BICUBIC))
 
 
 def slow_colours(picture, grid, hues, greys):
-    """Loop over pixels, with Python's own conversion to hue."""
+    """Loop over pixels; the hue comes from Python's colorsys."""
     height, width, _ = picture.shape
     shares = np.zeros((grid, grid, hues + greys))
     for r in range(height):
@@ -48,7 +48,7 @@ def test_colours_equal_the_loop_over_pixels(rng, grid, hues, greys):
     np.testing.assert_allclose(fast, slow, atol=2e-3)
 
 
-def test_many_pictures_are_as_one_by_one(rng):
+def test_many_pictures_give_the_same_features_as_single_ones(rng):
     pictures = rng.integers(0, 256, (300, 8, 8, 3), dtype=np.uint8)
 
     np.testing.assert_allclose(
@@ -56,8 +56,8 @@ def test_many_pictures_are_as_one_by_one(rng):
     )
 
 
-def test_features_see_colour(photograph):
-    """The same shapes in other colours have the same gradients and other features."""
+def test_features_depend_on_colour(photograph):
+    """A picture with exchanged colour channels has clearly different features."""
     features = PictureFeatures(thumbnail=0)
     turned = photograph[..., [1, 2, 0]]
     a, b = features.transform([photograph, turned])
@@ -106,7 +106,7 @@ def test_any_size_and_mode_gives_as_many_features(photograph, tmp_path):
 
 
 def test_sixteen_bit_grey_is_not_cut_off(rng, tmp_path):
-    """Pillow clips values beyond 255 when it converts: the picture would be white."""
+    """Pillow clips values above 255 when it converts, and the picture would become white."""
     eight = rng.integers(0, 256, (32, 32), dtype=np.uint8)
     PIL.Image.fromarray(eight.astype(np.uint16) * 256).save(tmp_path / "deep.png")
 
@@ -121,11 +121,11 @@ def test_transparent_parts_are_white(tmp_path):
     assert (read_pictures([tmp_path / "nothing.png"], size=16, mode="RGB", caller="test") == 255).all()
 
 
-def test_which_side_is_up_is_followed(photograph, tmp_path):
-    """A camera held upright stores a turned picture and says so."""
+def test_the_stored_orientation_is_applied(photograph, tmp_path):
+    """A camera that is held upright stores a rotated picture and the orientation beside it."""
     turned = PIL.Image.fromarray(photograph).transpose(PIL.Image.Transpose.ROTATE_90)
     exif = PIL.Image.Exif()
-    exif[0x0112] = 6  # to be turned by 90° clockwise
+    exif[0x0112] = 6  # rotate by 90° clockwise to show it
     turned.save(tmp_path / "turned.png", exif=exif)
 
     rows = read_pictures([photograph, tmp_path / "turned.png"], size=32, mode="RGB", caller="test")
@@ -162,7 +162,7 @@ def test_a_cut_off_picture_is_named(photograph, tmp_path):
 
 
 def test_a_missing_file_and_a_folder_are_named(tmp_path):
-    with pytest.raises(InputError, match=r"there is no picture .*none\.png"):
+    with pytest.raises(InputError, match=r"the picture .*none\.png does not exist"):
         PictureFeatures().transform([tmp_path / "none.png"])
     with pytest.raises(InputError, match="cannot be read as a picture"):
         PictureFeatures().transform([tmp_path])
@@ -191,7 +191,7 @@ def test_a_picture_too_large_to_open_is_named(photograph, tmp_path, monkeypatch)
         (7, "list of pictures"),
     ],
 )
-def test_what_is_no_list_of_pictures_is_refused(raw, words):
+def test_input_that_is_not_a_list_of_pictures_is_refused(raw, words):
     with pytest.raises(InputError, match=words):
         PictureFeatures().transform(raw)
 
@@ -213,7 +213,7 @@ def test_parameters_are_checked(parameters):
 
 
 def test_drawings_are_read_from_a_list_too(tmp_path, rng):
-    """The same drawing as a batch, as an array of a list, and as a file."""
+    """The same drawing in a batch, in a list and in a file gives the same features."""
     drawing = rng.integers(0, 256, (32, 32), dtype=np.uint8)
     PIL.Image.fromarray(drawing).save(tmp_path / "d.png")
     features = HogFeatures(cells=4)

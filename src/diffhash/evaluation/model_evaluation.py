@@ -1,4 +1,4 @@
-"""All directions of a model at once, in either protocol."""
+"""Evaluate a model in all directions: from every modality into every modality."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..types import CodeArray, Views
-from ..validation import known_modality
-from .result import Evaluation, evaluate
+from .code_evaluation import Evaluation, evaluate
 
 __all__ = ["evaluate_model"]
 
 
 class Encoder(Protocol):
-    """What is needed of a hasher."""
-
-    modalities_: tuple[str, ...]
+    """A fitted hasher, a model, or anything else that encodes."""
 
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
-        """Codes of objects of one modality."""
+        """Return packed codes of objects of one modality."""
 
 
 def evaluate_model(
@@ -32,21 +29,22 @@ def evaluate_model(
     database: Views | None = None,
     database_labels: Mapping[str, Any] | None = None,
 ) -> dict[tuple[str, str], Evaluation]:
-    """Retrieval from every modality into every modality, within each one too.
+    """Evaluate retrieval from every modality into every modality, including itself.
 
     Parameters
     ----------
-    hasher : a fitted hasher
+    hasher : fitted hasher or HashModel
     views, labels : dicts by modality
-        The queries; row r of every view is one object.
+        The queries. Row r of every view is one object.
     database, database_labels : dicts by modality, optional
-        What is searched. By default the queries themselves: *unseen* items if the model was not
-        fitted on them, and a query's own item is then left out within its modality. Give the
-        training items for the literature's protocol, which also rewards memorised codes.
+        The items to search. By default these are the queries themselves; within one modality the
+        query's own item is then left out. If the model was not fitted on the queries, this measures
+        retrieval of *unseen* items. Many papers search the training items instead, which also
+        rewards memorised codes.
 
     Returns
     -------
-    dict by (modality of the query, modality of the database) of Evaluation
+    dict of Evaluation by (modality of the query, modality of the database)
 
     Examples
     --------
@@ -57,12 +55,8 @@ def evaluate_model(
     >>> sorted(dh.evaluation.evaluate_model(hasher, data.test.views, data.test.labels))
     [('x', 'x'), ('x', 'y'), ('y', 'x'), ('y', 'y')]
     """
-    caller = "evaluate_model"
     if (database is None) != (database_labels is None):
-        raise ParameterError(f"{caller}: give the database and its labels, or neither.")
-    for names in (views, {} if database is None else database):
-        for name in names:
-            known_modality(name, hasher.modalities_, caller=caller)
+        raise ParameterError("evaluate_model: give both the database and its labels, or neither.")
     queries = {m: hasher.encode(X, modality=m) for m, X in views.items()}
     if database is None or database_labels is None:
         items, item_labels = queries, labels

@@ -1,4 +1,4 @@
-"""What single bits do: balance, entropy, correlation, agreement on pairs."""
+"""Statistics of single bits: balance, entropy, correlation, agreement on pairs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ __all__ = ["BitDiagnostics", "bit_agreement", "bit_diagnostics"]
 
 @dataclass(frozen=True)
 class BitDiagnostics:
-    """Statistics of the bits of some codes.
+    """Statistics of single bits.
 
     Attributes
     ----------
     balance : array of shape (n_bits,)
         Share of ones; 0.5 is best.
     entropy : array of shape (n_bits,)
-        Of each bit, in bits; 0 for a constant one.
+        Entropy of each bit, in bits; 0 for a constant bit.
     correlation : array of shape (n_bits, n_bits)
-        Between bits; 0 where one of them is constant.
+        Correlation of each two bits; 0 if one of them is constant.
     """
 
     balance: FloatArray
@@ -34,7 +34,7 @@ class BitDiagnostics:
 
 
 def bit_diagnostics(codes: CodeArray, n_bits: int) -> BitDiagnostics:
-    """Balance, entropy and correlation of the bits of packed codes.
+    """Compute balance, entropy and correlation of the bits in packed codes.
 
     Parameters
     ----------
@@ -60,20 +60,20 @@ def bit_diagnostics(codes: CodeArray, n_bits: int) -> BitDiagnostics:
 def bit_agreement(
     codes_x: CodeArray, codes_y: CodeArray | None, pairs: Pairs, n_bits: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Share of positive and of negative pairs whose two sides have the same bit, for each bit.
+    """For each bit, compute the share of positive and of negative pairs on which both sides agree.
 
     Parameters
     ----------
     codes_x, codes_y : uint8 arrays of shape (n, n_bytes), (n', n_bytes)
-        ``codes_y`` None for pairs within one view.
+        ``codes_y`` is None for pairs within one view.
     pairs : Pairs
-        Implied pairs are counted in closed form.
+        Pairs that are not listed are counted in closed form.
     n_bits : int
 
     Returns
     -------
     positive, negative : arrays of shape (n_bits,)
-        A good bit agrees on positives and is at chance, 0.5, on negatives.
+        For a good bit the first is near 1 and the second near 0.5, which is chance.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Named arrays of a file: ``.npy``, ``.npz``, MATLAB's ``.mat`` of both kinds, HDF5."""
+"""Read named arrays from ``.npy``, ``.npz``, MATLAB ``.mat`` (both formats) and HDF5 files."""
 
 from __future__ import annotations
 
@@ -8,39 +8,38 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 
 from ...errors import DiffhashError, InputError, MissingExtraError
 
-__all__ = ["SINGLE", "ArrayFile", "existing"]
+__all__ = ["SINGLE", "ArrayFile", "existing_path"]
 
-#: Name of the array of an ``.npy`` file, which has none.
+#: The array of an ``.npy`` file has no name; this stands for it.
 SINGLE = ""
 _HDF5_ENDINGS = (".h5", ".hdf5", ".h5py", ".he5")
 
 
-def existing(path: Any, caller: str) -> Path:
-    """The path, if there is something."""
-    place = Path(path)
-    if not place.exists():
-        raise InputError(f"{caller}: there is no {place}.")
-    return place
+def existing_path(path: Any, caller: str) -> Path:
+    """Return the path; raise :class:`InputError` if it does not exist."""
+    found = Path(path)
+    if not found.exists():
+        raise InputError(f"{caller}: {found} does not exist.")
+    return found
 
 
 class ArrayFile(Mapping[str, Any]):
-    """Arrays of a file by name, each read when it is asked for; nothing in the file is ever run.
+    """The arrays of a file by name. Each is read when it is used; no code in the file is ever run.
 
     Parameters
     ----------
     path : path
-        Recognised by its ending, MATLAB files by their content: those of version 7.3 are HDF5.
+        The ending decides the format. For ``.mat`` the content decides too: files of version 7.3 are HDF5.
     caller : str
-        Named in error messages.
+        Name of the calling function, for error messages.
 
     Notes
     -----
-    MATLAB counts the last dimension first: arrays of a 7.3 file are turned, so that their shape
-    is the one that MATLAB shows.
+    MATLAB stores the last dimension first. Arrays of a 7.3 file are therefore transposed, so that they
+    have the shape that MATLAB shows.
 
     Examples
     --------
@@ -53,20 +52,20 @@ class ArrayFile(Mapping[str, Any]):
     """
 
     def __init__(self, path: Any, *, caller: str) -> None:
-        self.path, self.caller = existing(path, caller), caller
+        self.path, self.caller = existing_path(path, caller), caller
         self._kind = self._recognise()
-        with self._told():
+        with self._errors_name_the_file():
             self._names = self._list()
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._names:
             raise KeyError(name)
-        with self._told():
+        with self._errors_name_the_file():
             array = self._read(name)
         kind = array.dtype.kind if hasattr(array, "dtype") else "O"
         if kind not in "fiub":
             raise InputError(
-                f"{self.caller}: {name!r} of {self.path} must be an array of numbers, got dtype "
+                f"{self.caller}: {name!r} of {self.path} must be a numeric array, got dtype "
                 f"{getattr(array, 'dtype', type(array).__name__)}."
             )
         return array
@@ -78,18 +77,18 @@ class ArrayFile(Mapping[str, Any]):
         return len(self._names)
 
     def first_of(self, *names: str) -> Any:
-        """The array under the first of these names that is there."""
+        """Return the array with the first of these names that the file has."""
         for name in names:
             if name in self._names:
                 return self[name]
         raise InputError(
-            f"{self.caller}: {self.path} must hold one of {', '.join(names)}, "
-            f"it has {', '.join(self._names) or 'nothing'}."
+            f"{self.caller}: {self.path} must have one of the arrays {', '.join(names)}; "
+            f"it has {', '.join(self._names) or 'none'}."
         )
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Name the file in whatever NumPy, SciPy and h5py raise on a damaged one: it can be anything."""
+    def _errors_name_the_file(self) -> Iterator[None]:
+        """Turn any exception of NumPy, SciPy or h5py on a damaged file into an error that names the file."""
         try:
             yield
         except DiffhashError:
@@ -114,16 +113,18 @@ class ArrayFile(Mapping[str, Any]):
 
     def _list(self) -> list[str]:
         if self._kind == ".npy":
-            self._read(SINGLE)  # whether it can be read; its values stay on the disk
+            self._read(SINGLE)  # checks that it can be read; memory-mapped, so no values are loaded
             return [SINGLE]
         if self._kind == ".npz":
-            # Opened here: NumPy leaves a file open that turns out to be no archive.
+            # Open the file here: NumPy does not close it if it is not an archive.
             with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 return list(file.files)
         if self._kind == "mat":
-            return [name for name, _, _ in scipy.io.whosmat(self.path)]
+            from scipy.io import whosmat
+
+            return [name for name, _, _ in whosmat(self.path)]
         with self._hdf5() as file:
-            # Names that begin with a hash are MATLAB's own book-keeping.
+            # Names that begin with # are internal to MATLAB.
             return [name for name in file if hasattr(file[name], "dtype") and not name.startswith("#")]
 
     def _read(self, name: str) -> Any:
@@ -133,7 +134,9 @@ class ArrayFile(Mapping[str, Any]):
             with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 return file[name]
         if self._kind == "mat":
-            return scipy.io.loadmat(self.path, variable_names=[name])[name]
+            from scipy.io import loadmat
+
+            return loadmat(self.path, variable_names=[name])[name]
         with self._hdf5() as file:
             array = file[name][()]
         return array.T if self._kind == "mat73" else array

@@ -1,4 +1,4 @@
-"""Files with their own split, made small here: read, split, and refused when they are wrong."""
+"""Small files that are already split: reading them, and errors for bad files."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_names_of_matlab_code(tmp_path, parts, names):
     np.testing.assert_array_equal(data.test.labels["text"], parts["labels_test"])
 
 
-def test_split_files_say_what_is_wrong(tmp_path, parts):
+def test_errors_name_the_bad_array(tmp_path, parts):
     np.savez(tmp_path / "no.npz", a=np.zeros(3))
     np.savez(tmp_path / "yes.npz", **parts)
     (tmp_path / "cut.npz").write_bytes((tmp_path / "yes.npz").read_bytes()[:300])
@@ -75,7 +75,7 @@ def test_split_files_say_what_is_wrong(tmp_path, parts):
         "cut.npz": "cut.npz cannot be read",
         "pickled.npy": "pickled.npy cannot be read",
         "notes.txt": "must be a .npy, .npz, .mat",
-        "none.npz": "there is no",
+        "none.npz": "none.npz does not exist",
     }.items():
         with pytest.raises(InputError, match=words):
             load_split(tmp_path / name)

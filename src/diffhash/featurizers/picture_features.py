@@ -1,4 +1,4 @@
-"""Features of photographs: oriented gradients, colours and a thumbnail."""
+"""``PictureFeatures``: oriented gradients, colours and a thumbnail, for photographs."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 
 from ..errors import ParameterError
 from ..types import FloatArray
 from ..validation import check_count, check_number
-from .base import State, expect_state
-from .colour import colour_histograms
-from .drawings import LARGEST_SIDE
-from .image import hog, thumbnails, unit_rows
+from .base import State, check_state_names
+from .colour_features import colour_histograms
+from .grey_features import hog, thumbnails, unit_rows
+from .hog_features import LARGEST_SIDE
+from .parameters import ParametersMixin
 from .reading import read_pictures
 
 __all__ = ["PictureFeatures"]
 
 _COUNTS = ("size", "cells", "orientations", "colour_grid", "hues", "greys", "thumbnail")
 _WEIGHTS = ("colour_weight", "thumbnail_weight")
-# Red, green and blue by how bright they look (ITU-R BT.601, which Pillow uses too).
+# Weights of red, green and blue in the brightness (ITU-R BT.601, as in Pillow).
 _GREY = np.array([0.299, 0.587, 0.114], dtype=np.float32)
 
 
-class PictureFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    """Oriented gradients, colours and a colour thumbnail of pictures of any size.
+class PictureFeatures(ParametersMixin):
+    """Turns pictures of any size into oriented gradients, colours and a colour thumbnail.
 
     Parameters
     ----------
     size : int
-        Side of the square that every picture is stretched to first.
+        Every picture is first resized to ``size × size``.
     cells, orientations : int
-        Grid and directions of the gradients, see :func:`hog`.
+        Grid and number of directions for the gradients, see :func:`hog`.
     colour_grid, hues, greys : int
-        Grid and bins of the colours, see :func:`colour_histograms`.
+        Grid and number of bins for the colours, see :func:`colour_histograms`.
     thumbnail : int
-        Side of the thumbnail; 0 for none.
+        Side of the thumbnail in pixels; 0 for no thumbnail.
     colour_weight, thumbnail_weight : float
-        Lengths of these parts; that of the gradients' part is 1.
+        Lengths of the colour part and the thumbnail part; the gradient part has length 1.
 
     Attributes
     ----------
     n_features : int
-        Number of features, which the parameters alone decide: nothing is learned from the pictures.
+        Number of features. It depends on the parameters only; nothing is learned from pictures.
 
     Notes
     -----
-    Simple features from before neural networks: they see shapes, textures and colours, not what is
-    shown. Vectors of a trained image model are better wherever you have one; pass those to a hasher as
-    they are. Reading needs Pillow: ``pip install 'diffhash[pictures]'``.
+    These are simple features from before neural networks. They describe shapes, textures and colours, not
+    the objects in the picture. If you have a trained image model, use its vectors as features: they are
+    better. Reading pictures needs Pillow: ``pip install 'diffhash[pictures]'``.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class PictureFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         return int(gradients + self.colour_grid**2 * (self.hues + self.greys) + 3 * self.thumbnail**2)
 
     def fit(self, pictures: Any = None, y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Check the parameters; nothing depends on the data."""
+        """Check the parameters. Nothing is learned."""
         self._check()
         return self
 
@@ -103,12 +103,12 @@ class PictureFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         Parameters
         ----------
         pictures : list of paths, Pillow images or uint8 arrays; or a batch in one uint8 array
-            Of any sizes, grey or colour; see :func:`diffhash.featurizers.read_pictures`.
+            Pictures may differ in size and may be grey or coloured; see :func:`diffhash.featurizers.read_pictures`.
 
         Raises
         ------
         InputError
-            Naming the file that is not there or cannot be read.
+            If a file does not exist or cannot be read; the message names it.
         MissingExtraError
             If Pillow is not installed.
         """
@@ -117,7 +117,13 @@ class PictureFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         return self._features(read_pictures(pictures, size=self.size, mode="RGB", caller=caller))
 
     def transform_blocks(self, blocks: Iterable[Any]) -> FloatArray:
-        """Features of pictures that come in blocks, each as for :meth:`transform`: only one is in memory."""
+        """Turn blocks of pictures into features; only one block is in memory at a time.
+
+        Parameters
+        ----------
+        blocks : iterable
+            Each block has a form that :meth:`transform` accepts.
+        """
         return np.concatenate([np.empty((0, self.n_features), np.float32), *map(self.transform, blocks)])
 
     def fit_transform(self, pictures: Any, y: object = None) -> FloatArray:
@@ -125,13 +131,13 @@ class PictureFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
         return self.fit(pictures, y).transform(pictures)
 
     def state(self) -> State:
-        """Parameters; there are no arrays."""
+        """Return the parameters; there are no arrays."""
         return self.get_params(), {}
 
     @classmethod
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make one from its parameters, each checked."""
-        expect_state(cls.kind, parameters, arrays, (*_COUNTS, *_WEIGHTS))
+        """Create a featurizer from its parameters, after checking each of them."""
+        check_state_names(cls.kind, parameters, arrays, (*_COUNTS, *_WEIGHTS))
         made = cls(**parameters)
         made._check(caller="load: PictureFeatures")
         return made
@@ -158,6 +164,6 @@ class PictureFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ship
             check_number(getattr(self, name), name, caller=caller, high=1e6)
         if self.size > LARGEST_SIDE or max(self.cells, self.colour_grid, self.thumbnail) > self.size:
             raise ParameterError(
-                f"{caller}: size must be at most {LARGEST_SIDE} and no grid finer than it, got size={self.size}, "
+                f"{caller}: size must be at most {LARGEST_SIDE}, and every grid at most size; got size={self.size}, "
                 f"cells={self.cells}, colour_grid={self.colour_grid}, thumbnail={self.thumbnail}."
             )

@@ -1,4 +1,4 @@
-"""NUS-WIDE as its authors published it: text files of low-level features, tags and labels."""
+"""Read NUS-WIDE as its authors published it: text files with low-level features, tags and labels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ...errors import InputError
-from ..paper import MultimodalData, Split
-from .arrays import existing
+from ..multimodal_data import MultimodalData, Split
+from .array_file import existing_path
 from .splits import check_rows
 
 __all__ = ["load_nuswide_features"]
@@ -28,31 +28,31 @@ def load_nuswide_features(
     concepts: Sequence[str] | int = 10,
     features: Sequence[str] = _FEATURES,
 ) -> MultimodalData:
-    """Read NUS-WIDE's own text files.
+    """Read the text files that the authors of NUS-WIDE published.
 
     Parameters
     ----------
     folder : path
-        Anywhere within it must be ``Train_Normalized_CH.dat`` and the like, ``Train_Tags1k.dat``, and
-        ``Labels_sky_Train.txt`` and the like (of ``TrainTestLabels``), and the same with ``Test``.
+        It must contain, in any subfolder, ``Train_Normalized_CH.dat`` and so on, ``Train_Tags1k.dat``,
+        ``Labels_sky_Train.txt`` and so on (from ``TrainTestLabels``), and the same files with ``Test``.
     concepts : list of names, or int
-        Which labels; a number takes those that most training objects have. Objects with none are left out.
+        The labels to use. A number selects the most frequent ones. Objects without any of them are left out.
     features : sequence of str
-        Image features, side by side: CH (64 numbers), CM55 (225), CORR (144), EDH (73), WT (128).
+        Image features, joined side by side: CH (64 numbers), CM55 (225), CORR (144), EDH (73), WT (128).
 
     Returns
     -------
     MultimodalData
-        Views ``"image"`` and ``"text"`` (1,000 tags, sparse), labels bool of shape (n, n_concepts); the
-        split into training and test objects is the files' own.
+        Views ``"image"`` and ``"text"`` (1,000 tags, sparse); labels are bool of shape (n, n_concepts). The
+        files define the split into training and test objects.
 
     Notes
     -----
     Data of T.-S. Chua et al., "NUS-WIDE: a real-world web image database from National University of Singapore",
-    CIVR 2009. Reading the text takes minutes: save what you need as ``.npz`` afterwards.
+    CIVR 2009. Reading the text files takes minutes: save the arrays that you need as ``.npz``.
     """
     caller = "load_nuswide_features"
-    folder = existing(folder, caller)
+    folder = existing_path(folder, caller)
     names = _concepts(folder, concepts, caller)
     parts = []
     for half in ("Train", "Test"):
@@ -72,7 +72,7 @@ def load_nuswide_features(
 def _find(folder: Path, name: str, caller: str) -> Path:
     found = sorted(folder.rglob(name))
     if not found:
-        raise InputError(f"{caller}: there is no {name} in {folder} or in the folders within.")
+        raise InputError(f"{caller}: there is no file {name} in {folder} or its subfolders.")
     return found[0]
 
 
@@ -87,7 +87,7 @@ def _concepts(folder: Path, wanted: Sequence[str] | int, caller: str) -> list[st
     )
     if not 1 <= wanted <= len(known):
         raise InputError(
-            f"{caller}: {wanted} concepts were asked for, {folder} has {len(known)} files Labels_*_Train.txt."
+            f"{caller}: cannot select {wanted} concepts, {folder} has {len(known)} files Labels_*_Train.txt."
         )
     counts = {name: int(_labels(folder, name, "Train", caller).sum()) for name in known}
     return sorted(known, key=lambda name: -counts[name])[:wanted]
@@ -96,21 +96,21 @@ def _concepts(folder: Path, wanted: Sequence[str] | int, caller: str) -> list[st
 def _labels(folder: Path, concept: str, half: str, caller: str) -> NDArray[np.bool_]:
     values = _numbers(_find(folder, f"Labels_{concept}_{half}.txt", caller), caller)
     if values.shape[1] != 1 or not np.isin(values, (0, 1)).all():
-        raise InputError(f"{caller}: Labels_{concept}_{half}.txt must hold one 0 or 1 in each line.")
+        raise InputError(f"{caller}: every line of Labels_{concept}_{half}.txt must be 0 or 1.")
     return values[:, 0] > 0
 
 
 def _numbers(path: Path, caller: str) -> NDArray[np.float32]:
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error")  # NumPy only warns of an empty file
+            warnings.simplefilter("error")  # NumPy only warns about an empty file
             return np.loadtxt(path, dtype=np.float32, ndmin=2)
     except (ValueError, UserWarning) as error:
-        raise InputError(f"{caller}: {path} is no table of numbers ({error}).") from error
+        raise InputError(f"{caller}: {path} is not a table of numbers ({error}).") from error
 
 
 def _tags(path: Path, caller: str) -> scipy.sparse.csr_array:
-    """Tags of each object, line by line: dense they would be gigabytes."""
+    """Read the tags line by line into a sparse array; a dense one would take gigabytes."""
     rows: list[NDArray[Any]] = []
     width: int | None = None
     with path.open("rb") as lines:
@@ -118,7 +118,9 @@ def _tags(path: Path, caller: str) -> scipy.sparse.csr_array:
             try:
                 values = np.array(line.split(), dtype=np.float32)
             except ValueError as error:
-                raise InputError(f"{caller}: line {number} of {path} is not of numbers ({error}).") from error
+                raise InputError(
+                    f"{caller}: line {number} of {path} has a value that is not a number ({error})."
+                ) from error
             width = len(values) if width is None else width
             if len(values) != width or width == 0:
                 raise InputError(

@@ -1,4 +1,4 @@
-"""The calls that evaluate retrieval, and what they return."""
+"""``evaluate`` and its result: measures of retrieval by binary codes."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..types import CodeArray, FloatArray, PairIndex
 from ..validation import check_choice, check_count, check_number
+from .distance_counts import distance_table, pair_distance_table
 from .metrics import (
     average_precision,
-    equal_error_place,
+    equal_error_point,
     equal_error_rate,
     precision_recall_at,
     precision_recall_curve,
     precision_recall_within,
     roc_curve,
 )
-from .table import distance_table, pair_distance_table
 
 __all__ = ["Evaluation", "Measures", "evaluate"]
 
 
 class Measures(ABC):
-    """Figures that every evaluation has, of codes or of real-valued distances.
+    """Measures that every evaluation has, for codes and for real-valued distances.
 
-    Means over queries leave out those for which nothing in the database is relevant;
-    :attr:`n_without_relevant` counts them.
+    Means over queries leave out the queries for which nothing in the database is relevant.
+    :attr:`n_without_relevant` counts these queries.
     """
 
     @property
@@ -54,7 +54,7 @@ class Measures(ABC):
 
     @property
     def n_without_relevant(self) -> int:
-        """Queries for which the database holds nothing relevant."""
+        """Number of queries for which nothing in the database is relevant."""
         return int(np.isnan(self.average_precision).sum())
 
     @property
@@ -64,26 +64,26 @@ class Measures(ABC):
 
     @property
     def equal_error_rate(self) -> float:
-        """Where false accepts equal false rejects on :attr:`roc`."""
+        """Error rate at the point of :attr:`roc` where false accepts equal false rejects."""
         return equal_error_rate(*self.roc)
 
     def precision_at(self, k: int) -> float:
-        """Mean share of relevant items among the first ``k``, expected over tied orders."""
+        """Mean share of relevant items among the first ``k``: expected value over all orders of ties."""
         return mean_of(self.precision_recall_at(check_count(k, "k", caller="precision_at"))[0])
 
     def recall_at(self, k: int) -> float:
-        """Mean share of all relevant items that are among the first ``k``, expected over tied orders."""
+        """Mean share of all relevant items that are among the first ``k``: expected value over all orders of ties."""
         return mean_of(self.precision_recall_at(check_count(k, "k", caller="recall_at"))[1])
 
 
 @dataclass(frozen=True)
 class Evaluation(Measures):
-    """How well codes retrieve; every figure comes from :attr:`table`.
+    """Quality of retrieval by codes. Every measure is computed from :attr:`table`.
 
     Attributes
     ----------
     table : int64 array of shape (q, n_distances, 2)
-        Irrelevant and relevant items of the database at every distance from every query.
+        Number of irrelevant and of relevant items at every distance from every query.
     """
 
     table: NDArray[np.int64] = field(repr=False)
@@ -100,7 +100,7 @@ class Evaluation(Measures):
         return average_precision(self.table)
 
     def mean_average_precision_at(self, r: int) -> float:
-        """Mean of AP@R, which counts only the first ``r`` places of each ranking."""
+        """Mean of AP@R, which counts only the first ``r`` ranks of each query."""
         return mean_of(average_precision(self.table, check_count(r, "r", caller="mean_average_precision_at")))
 
     def precision_recall_at(self, k: int) -> tuple[FloatArray, FloatArray]:
@@ -108,17 +108,17 @@ class Evaluation(Measures):
         return precision_recall_at(self.table, k)
 
     def precision_recall_within(self, radius: int) -> tuple[FloatArray, FloatArray]:
-        """Precision and recall of everything within ``radius`` of each query."""
+        """Precision and recall of all items within ``radius`` of each query."""
         return precision_recall_within(
             self.table, check_count(radius, "radius", caller="evaluate", minimum=0)
         )
 
     def precision_within(self, radius: int) -> float:
-        """Mean precision of everything within ``radius``; 0 for a query that finds nothing."""
+        """Mean precision of all items within ``radius``; 0 for a query that finds nothing."""
         return mean_of(self.precision_recall_within(radius)[0])
 
     def recall_within(self, radius: int) -> float:
-        """Mean recall of everything within ``radius``."""
+        """Mean recall of all items within ``radius``."""
         return mean_of(self.precision_recall_within(radius)[1])
 
     @property
@@ -128,8 +128,8 @@ class Evaluation(Measures):
 
     @property
     def equal_error_threshold(self) -> float:
-        """Distance at which the errors are equal, interpolated; accept what is at most that far."""
-        above, share = equal_error_place(*self.roc)
+        """Distance at which the errors are equal, interpolated. Items up to this distance are accepted."""
+        above, share = equal_error_point(*self.roc)
         return above - 2 + share
 
     @property
@@ -145,13 +145,13 @@ class Evaluation(Measures):
         n_resamples: int = 1000,
         random_state: int | None = 0,
     ) -> tuple[float, float]:
-        """Bootstrap interval of a measure over the queries (percentiles).
+        """Compute a bootstrap interval (percentiles over resampled queries).
 
         Parameters
         ----------
         measure : {"mean_average_precision", "equal_error_rate"}
         level : float
-            Share of the resamples within the interval.
+            Share of the resamples that lie within the interval.
         n_resamples : int
         random_state : int or None
 
@@ -192,17 +192,17 @@ def evaluate(
     relevant: PairIndex | None = None,
     own: Any = None,
 ) -> Evaluation:
-    """Evaluate retrieval of database items by queries, both as packed codes.
+    """Evaluate retrieval with packed codes of queries and of database items.
 
     Parameters
     ----------
     query_codes, database_codes : uint8 arrays of shape (q, n_bytes), (n, n_bytes)
     query_labels, database_labels : arrays of shape (q,), (n,), or bool (q, n_labels), (n, n_labels)
-        An item is relevant if it has the query's label, or at least one in common with it.
+        An item is relevant if it has the same label as the query, or at least one label in common with it.
     relevant : (i, j), optional
-        In place of labels: item ``j[p]`` is relevant to query ``i[p]``, and nothing else is.
+        Instead of labels: item ``j[p]`` is relevant to query ``i[p]``, and no other item is.
     own : int array of shape (q,), optional
-        Row of the database that is the query itself, which is then left out; -1 for none.
+        Database row that is the query itself; it is left out. -1 for a query that is not in the database.
 
     Returns
     -------
@@ -216,14 +216,18 @@ def evaluate(
     """
     if relevant is not None:
         if query_labels is not None or database_labels is not None or own is not None:
-            raise ParameterError("evaluate: give labels or relevant pairs, not both; own goes with labels.")
+            raise ParameterError(
+                "evaluate: give labels or relevant pairs, not both. own can be used with labels only."
+            )
         return Evaluation(pair_distance_table(query_codes, database_codes, relevant))
     if query_labels is None or database_labels is None:
-        raise ParameterError("evaluate: give the labels of queries and database, or relevant pairs.")
+        raise ParameterError(
+            "evaluate: give the labels of the queries and of the database, or relevant pairs."
+        )
     return Evaluation(distance_table(query_codes, database_codes, query_labels, database_labels, own=own))
 
 
 def mean_of(values: FloatArray) -> float:
-    """Mean of what is not NaN; NaN of nothing."""
+    """Mean of the values that are not NaN; NaN if there are none."""
     kept = values[~np.isnan(values)]
     return float(kept.mean()) if kept.size else float("nan")

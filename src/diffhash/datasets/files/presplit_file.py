@@ -1,4 +1,4 @@
-"""One file that holds its own split, under one of the field's ways of naming arrays."""
+"""Read one file that is already split into training and test arrays."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 from typing import Any
 
 from ...errors import InputError
-from ..paper import MultimodalData, Split
-from .arrays import ArrayFile
-from .splits import as_features, as_labels, check_rows, part
+from ..multimodal_data import MultimodalData, Split
+from .array_file import ArrayFile
+from .splits import as_features, as_labels, check_rows, select_rows
 
 __all__ = ["load_split"]
 
-#: By modality the name of its array in the training and the test part, then those of the labels.
+#: Array names of each modality in the training and the test part, and array names of the labels.
 _MATLAB_FORMS = (
     ({"image": ("I_tr", "I_te"), "text": ("T_tr", "T_te")}, ("L_tr", "L_te")),
     ({"image": ("XDatabase", "XTest"), "text": ("YDatabase", "YTest")}, ("databaseL", "testL")),
@@ -20,17 +20,17 @@ _MATLAB_FORMS = (
 
 
 def load_split(path: str | os.PathLike[str], *, modalities: tuple[str, ...] | None = None) -> MultimodalData:
-    """Read a file that has training and test objects of its own.
+    """Read a file that has separate arrays for training and test objects.
 
     Parameters
     ----------
     path : path
-        An ``.npz``, ``.mat`` or HDF5 file with, for every modality ``m``, arrays ``m_train`` and ``m_test``, and
-        ``labels_train`` and ``labels_test``; or with the names that MATLAB code of the field uses: ``I_tr``, ``T_tr``,
-        ``L_tr``, ``I_te``, ``T_te``, ``L_te``, or ``XDatabase``, ``YDatabase``, ``databaseL``,
-        ``XTest``, ``YTest``, ``testL``.
+        An ``.npz``, ``.mat`` or HDF5 file. It has arrays ``m_train`` and ``m_test`` for every modality ``m``, and
+        ``labels_train`` and ``labels_test``. Names that are usual in MATLAB code are understood too: ``I_tr``,
+        ``T_tr``, ``L_tr``, ``I_te``, ``T_te``, ``L_te``; or ``XDatabase``, ``YDatabase``, ``databaseL``, ``XTest``,
+        ``YTest``, ``testL``.
     modalities : tuple of str, optional
-        Which ones, and in which order; all by default.
+        The modalities to read, in this order; all by default.
 
     Returns
     -------
@@ -69,8 +69,8 @@ def _names(file: ArrayFile, caller: str) -> tuple[dict[str, tuple[str, str]], tu
         if all(name in file for name in (*labels, *(n for both in names.values() for n in both))):
             return dict(names), labels
     raise InputError(
-        f"{caller}: {file.path} must hold a training and a test array for each modality and for the labels, such as "
-        f"image_train, image_test, labels_train, labels_test; it has {', '.join(file) or 'nothing'}."
+        f"{caller}: {file.path} must have a training and a test array for each modality and for the labels, such as "
+        f"image_train, image_test, labels_train, labels_test; it has {', '.join(file) or 'none'}."
     )
 
 
@@ -82,4 +82,4 @@ def _part(
     }
     labels = as_labels(file[label_names[half]], label_names[half], caller=caller)
     check_rows({**views, label_names[half]: labels}, caller=caller)
-    return part(views, labels)
+    return select_rows(views, labels)

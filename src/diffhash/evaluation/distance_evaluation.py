@@ -1,4 +1,4 @@
-"""The same measures for real-valued distances: retrieval without hashing, as a reference."""
+"""The same measures for real-valued distances, such as retrieval without hashing as a reference."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ..errors import InputError, ParameterError
 from ..pairs.labels import LabelGroups
 from ..types import FloatArray, IntArray
 from ..validation import check_count
+from .code_evaluation import Measures
+from .distance_counts import checked_groups, checked_own
 from .metrics import average_precision, expected_hits, precision_recall_curve, roc_curve, shares_of
-from .result import Measures
-from .table import checked_groups, checked_own
 
 __all__ = ["DistanceEvaluation", "euclidean_distances", "evaluate_distances"]
 
 _BLOCK_CELLS = 1 << 21
 _N_LEVELS = 2048
 
-#: ``distances(rows)`` gives the distances of a slice of queries to the whole database.
+#: ``distances(rows)`` returns the distances of a slice of queries to the whole database.
 DistanceRows = Callable[[slice], FloatArray]
 
 
@@ -32,11 +32,11 @@ class DistanceEvaluation(Measures):
     Attributes
     ----------
     levels : array of shape (n_levels,)
-        Distances at which the pooled curves have their points.
+        Distances at which the pooled curves have a point.
     pooled : int array of shape (n_levels + 1, 2)
-        Irrelevant and relevant items of all queries up to each level, and beyond the last.
+        Number of irrelevant and relevant items of all queries between two levels, and beyond the last.
     hits : array of shape (q, max_k)
-        Relevant items expected among the first 1, 2, ... of each query.
+        Expected number of relevant items among the first 1, 2, ... items of each query.
     n_relevant : int array of shape (q,)
     """
 
@@ -48,26 +48,26 @@ class DistanceEvaluation(Measures):
 
     @property
     def average_precision(self) -> FloatArray:
-        """Of each query, exact; NaN where nothing is relevant."""
+        """Average precision of each query, exact; NaN if nothing is relevant."""
         return self._average_precision
 
     def precision_recall_at(self, k: int) -> tuple[FloatArray, FloatArray]:
         """Precision and recall of the first ``k`` items of each query, ``k`` up to ``max_k``."""
         if k > self.hits.shape[1]:
             raise ParameterError(
-                f"DistanceEvaluation: k={k} is more than the {self.hits.shape[1]} places that were counted. "
+                f"DistanceEvaluation: k={k} is more than max_k={self.hits.shape[1]}. "
                 "Evaluate again with a larger max_k."
             )
         return shares_of(self.hits[:, k - 1], np.full(len(self.hits), k), self.n_relevant)
 
     @property
     def roc(self) -> tuple[FloatArray, FloatArray]:
-        """False and true positive rates within each level, all queries together."""
+        """False and true positive rates within each level, for all queries together."""
         return roc_curve(self.pooled[None])
 
     @property
     def precision_recall(self) -> tuple[FloatArray, FloatArray]:
-        """Precision and recall within each level, all queries together."""
+        """Precision and recall within each level, for all queries together."""
         return precision_recall_curve(self.pooled[None])
 
 
@@ -83,19 +83,19 @@ def evaluate_distances(
 
     Parameters
     ----------
-    distances : array of shape (q, n), or a function of a slice of queries that returns its rows
-        The function form needs no q x n matrix in memory; see :func:`euclidean_distances`.
+    distances : array of shape (q, n), or a function that returns the rows for a slice of queries
+        With a function, the q x n matrix is never in memory as a whole; see :func:`euclidean_distances`.
     query_labels, database_labels : arrays of shape (q,), (n,), or bool (q, n_labels), (n, n_labels)
     own : int array of shape (q,), optional
-        Row of the database that is the query itself, which is then left out; -1 for none.
+        Database row that is the query itself; it is left out. -1 for a query that is not in the database.
     max_k : int
-        Largest k of ``precision_at`` and ``recall_at``.
+        Largest k for ``precision_at`` and ``recall_at``.
 
     Returns
     -------
     DistanceEvaluation
-        Average precision and figures at k are exact, equal distances counting as tied; the pooled
-        curves (and so the equal error rate) have 2,048 points, at quantiles of the distances.
+        Average precision and the measures at k are exact, with equal distances treated as ties. The pooled
+        curves, and therefore the equal error rate, have 2,048 points at quantiles of the distances.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def evaluate_distances(
 
 
 def euclidean_distances(queries: FloatArray, database: FloatArray) -> DistanceRows:
-    """Squared Euclidean distances for :func:`evaluate_distances`, computed block by block.
+    """Return a function that computes squared Euclidean distances for :func:`evaluate_distances`, block by block.
 
     Parameters
     ----------
@@ -168,10 +168,10 @@ def _rows_of_matrix(distances: Any, n_queries: int, n_items: int) -> DistanceRow
 
 
 def _quantiles(rows_of: DistanceRows, n_queries: int, step: int) -> FloatArray:
-    """Levels for the pooled curves from a spread of queries."""
+    """Choose the levels of the pooled curves from the distances of at most 64 queries."""
     chosen = np.unique(np.linspace(0, n_queries - 1, min(n_queries, step, 64)).astype(int))
     sample = np.concatenate([np.ravel(rows_of(slice(q, q + 1))) for q in chosen]).astype(np.float64)
-    # More levels where the distances are small: that is where relevant items are.
+    # More levels at small distances, where the relevant items are.
     share = np.linspace(0, 1, _N_LEVELS) ** 2
     return np.unique(np.quantile(sample, share, method="higher"))
 
@@ -184,7 +184,7 @@ def _relevance(groups: LabelGroups, rows: slice) -> Any:
 
 
 def _count_relevant(groups: LabelGroups, own: IntArray) -> IntArray:
-    """Relevant items of each query, its own left out."""
+    """Number of relevant items of each query, without its own item."""
     sizes = np.bincount(groups.y, minlength=groups.n_groups).astype(np.float64)
     counts = groups.related(sizes[:, None])[:, 0][groups.x].astype(np.int64)
     with_own = np.flatnonzero(own >= 0)
@@ -194,7 +194,7 @@ def _count_relevant(groups: LabelGroups, own: IntArray) -> IntArray:
 
 
 def _tied_table(block: FloatArray, relevant: Any, kept: Any) -> IntArray:
-    """Counts by place in each row's ranking, equal distances at one place, (q, n, 2)."""
+    """Counts by rank, of shape (q, n, 2); items at equal distance have the same rank."""
     n_rows, n = block.shape
     order = np.argsort(block, axis=1)
     ordered = np.take_along_axis(block, order, axis=1)

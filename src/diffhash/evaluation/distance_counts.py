@@ -26,16 +26,16 @@ def distance_table(
     *,
     own: Any = None,
 ) -> Table:
-    """For each query, how many items of the database lie at each distance.
+    """Count, for each query, the items of the database at each distance.
 
     Parameters
     ----------
     query_codes, database_codes : uint8 arrays of shape (q, n_bytes), (n, n_bytes)
-        Packed codes of one width.
+        Packed codes of the same width.
     query_labels, database_labels : arrays of shape (q,), (n,), or bool (q, n_labels), (n, n_labels)
-        An item is relevant if it has the query's label, or one in common with it.
+        An item is relevant if it has the same label as the query, or at least one label in common with it.
     own : int array of shape (q,), optional
-        Row of the database that is the query itself, which is then not counted; -1 for none.
+        Database row that is the query itself; it is not counted. -1 for a query that is not in the database.
 
     Returns
     -------
@@ -59,13 +59,13 @@ def distance_table(
     if own is not None:
         rows, items = checked_own(own, len(query_codes), len(database_codes))
         relevant = are_relevant(groups, rows, items)
-        # Each query has one own item, so no cell occurs twice.
+        # Each query has at most one own item, so no index occurs twice.
         table[rows, _distances(query_codes, database_codes, rows, items), relevant] -= 1
     return table
 
 
 def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relevant: PairIndex) -> Table:
-    """The same table when relevance is given pair by pair, and nothing else is relevant.
+    """Count items at each distance if the relevant pairs are listed and no other item is relevant.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relev
     i, j = (np.asarray(side, dtype=np.int64) for side in relevant)
     if i.shape != j.shape or i.ndim != 1:
         raise PairsError(
-            f"evaluate: relevant needs two arrays of one length, got shapes {i.shape} and {j.shape}."
+            f"evaluate: relevant needs two 1-d arrays of the same length, got shapes {i.shape} and {j.shape}."
         )
     for rows, n, what in ((i, n_queries, "query"), (j, n_items, "item")):
         if rows.size and (rows.min() < 0 or rows.max() >= n):
@@ -105,7 +105,7 @@ def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relev
 
 
 def checked_groups(query_labels: Any, database_labels: Any, n_queries: int, n_items: int) -> LabelGroups:
-    """Labels of both sides, grouped, once their lengths are right."""
+    """Group the labels of both sides, after checking their lengths."""
     groups = group_labels(query_labels, database_labels, caller="evaluate")
     for name, labels, n in (("query_labels", groups.x, n_queries), ("database_labels", groups.y, n_items)):
         if len(labels) != n:
@@ -114,21 +114,21 @@ def checked_groups(query_labels: Any, database_labels: Any, n_queries: int, n_it
 
 
 def checked_own(own: Any, n_queries: int, n_items: int) -> tuple[IntArray, IntArray]:
-    """Queries that are in the database, and their rows in it."""
+    """Return the queries that are in the database, and their rows in it."""
     rows = np.asarray(own)
     if rows.shape != (n_queries,) or rows.dtype.kind not in "iu":
         raise InputError(
-            f"evaluate: own must hold one row number for each of {n_queries} queries, "
+            f"evaluate: own must have one row number for each of {n_queries} queries, "
             f"got {rows.dtype} of shape {rows.shape}."
         )
     if rows.min() < -1 or rows.max() >= n_items:
-        raise InputError(f"evaluate: own must lie between -1 (none) and {n_items - 1}.")
+        raise InputError(f"evaluate: own must be between -1 (not in the database) and {n_items - 1}.")
     queries = np.flatnonzero(rows >= 0)
     return queries, rows[queries]
 
 
 def are_relevant(groups: LabelGroups, rows: IntArray, items: IntArray) -> IntArray:
-    """1 where the item is relevant to the query, 0 where not, pair by pair."""
+    """For each pair of a query and an item: 1 if the item is relevant, 0 otherwise."""
     x, y = groups.x[rows], groups.y[items]
     if groups.sets is None:
         return np.asarray(x == y, dtype=np.intp)
@@ -142,7 +142,7 @@ def _distances(
 
 
 def _checked(query_codes: Any, database_codes: Any) -> tuple[CodeArray, CodeArray]:
-    """Both arrays of codes, checked: of the same width and not empty."""
+    """Return both arrays after checking that they have the same width and are not empty."""
     queries = check_codes(query_codes, caller="evaluate", name="query_codes")
     database = check_codes(database_codes, caller="evaluate", name="database_codes")
     for name, codes in (("query_codes", queries), ("database_codes", database)):
@@ -151,6 +151,6 @@ def _checked(query_codes: Any, database_codes: Any) -> tuple[CodeArray, CodeArra
     if queries.shape[1] != database.shape[1]:
         raise CodeError(
             f"evaluate: query codes have {queries.shape[1]} bytes, database codes "
-            f"{database.shape[1]}. Encode both with one model."
+            f"{database.shape[1]}. Encode both with the same model."
         )
     return queries, database

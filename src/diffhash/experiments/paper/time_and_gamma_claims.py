@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .methods import METHODS
-from .spread import Numbers
+from .seed_statistics import Numbers
 from .verdicts import BASELINE, OURS, Finding, verdict
 
 __all__ = ["gamma", "gamma_limit", "order_of_times", "training_time"]

@@ -1,55 +1,56 @@
-"""Features of short texts: weighted counts of words and, if wanted, of character n-grams."""
+"""``TfidfFeatures``: weighted counts of words and, optionally, of character n-grams."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
 
 from ..errors import InputError, ModelFileError, NotFittedError, ParameterError
 from ..types import FloatArray
 from ..validation import check_count, check_number
-from .base import State, expect_state
+from .base import State, check_state_names
+from .parameters import ParametersMixin
+from .tokens import Tokenizer, char_ngram_tokenizer, split_words
 
 __all__ = ["TfidfFeatures"]
 
 _NAMES = ("min_count", "char_ngrams", "char_weight")
 
 
-class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships no types
-    r"""TF-IDF of words and character n-grams, of unit length, as a sparse array.
+class TfidfFeatures(ParametersMixin):
+    r"""Turns texts into TF-IDF weights of words and character n-grams: sparse rows of unit length.
 
     Parameters
     ----------
     min_count : int
-        Keep words (and n-grams) that occur in at least this many of the training texts.
+        Keep words and n-grams that occur in at least this many training texts.
     char_ngrams : (int, int) or None
-        Shortest and longest n-gram of characters within words, ``None`` for words only.
-        N-grams let a misspelt or unseen word share features with known ones.
+        Length of the shortest and the longest character n-gram, ``None`` for words only.
+        With n-grams, a misspelt or unseen word shares features with known words.
     char_weight : float
-        Length of the n-grams' part; that of the words' part is 1.
+        Length of the n-gram part; the word part has length 1.
 
     Attributes
     ----------
     words_, ngrams_ : list of str
-        The vocabulary, in the order of the columns: words first.
+        The vocabulary in the order of the columns, words first.
     idf_ : float32 array of shape (n_features,)
-        ``log((1 + n) / (1 + df)) + 1`` of each column, ``df`` of the ``n`` training texts
-        holding it.
+        ``log((1 + n) / (1 + df)) + 1`` for each column, where ``df`` of the ``n`` training texts
+        contain the word or n-gram.
     n_features : int
-        Words and n-grams of the vocabulary.
+        Number of words and n-grams in the vocabulary.
 
     Notes
     -----
-    Words are runs of letters, digits and underscores, in lower case; single letters count.
-    Texts are taken apart by scikit-learn's analysers; the fitted state is two lists of strings and one array. A text
-    with no known word is a row of zeros, not an error.
+    Words are runs of letters, digits and underscores, in lower case. Single letters are words too.
+    Words and n-grams are those of scikit-learn's ``CountVectorizer``, which is not imported. The fitted state consists
+    of two lists of strings and one array. A text without any known word gives a row of zeros, not an error.
 
     Examples
     --------
@@ -76,18 +77,18 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         self.char_weight = char_weight
 
     def fit(self, texts: Iterable[str], y: object = None) -> Self:  # noqa: ARG002 - scikit-learn's signature
-        """Learn the vocabulary and how rare each of its entries is from training texts."""
+        """Learn the vocabulary, and how rare each entry is, from training texts."""
         texts = _as_texts(texts, "TfidfFeatures.fit")
         if self.min_count < 1:
             raise ParameterError(f"TfidfFeatures: min_count must be at least 1, got {self.min_count}.")
-        words, word_counts = _vocabulary(_analyser(None), texts, self.min_count)
+        words, word_counts = _vocabulary(split_words, texts, self.min_count)
         ngrams, ngram_counts = list[str](), np.empty(0)
         if self.char_ngrams is not None:
-            ngrams, ngram_counts = _vocabulary(_analyser(self.char_ngrams), texts, self.min_count)
+            ngrams, ngram_counts = _vocabulary(_ngram_tokenizer(self.char_ngrams), texts, self.min_count)
         if not words and not ngrams:
             raise InputError(
                 f"TfidfFeatures.fit: no word occurs in {self.min_count} or more of the {len(texts)} texts. "
-                "Lower min_count, or look at the texts."
+                "Lower min_count, or check the texts."
             )
         held_by = np.concatenate([word_counts, ngram_counts])
         self.words_: list[str] = words
@@ -97,20 +98,20 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
 
     @property
     def n_features(self) -> int:
-        """Words and n-grams of the vocabulary."""
+        """Number of words and n-grams in the vocabulary."""
         self._check_fitted("TfidfFeatures.n_features")
         return len(self.idf_)
 
     def transform(self, texts: Iterable[str]) -> sparse.csr_array:
-        """Turn ``n`` texts into float32 features (n, n_features) with rows of unit length."""
+        """Turn ``n`` texts into float32 features of shape (n, n_features), with rows of unit length."""
         self._check_fitted("TfidfFeatures.transform")
         texts = _as_texts(texts, "TfidfFeatures.transform")
         words, ngrams = self._columns()
         split = len(words)
-        parts = [_weighted(_analyser(None), texts, words, self.idf_[:split], 1.0)]
+        parts = [_weighted(split_words, texts, words, self.idf_[:split], 1.0)]
         if self.char_ngrams is not None:
-            analyse = _analyser(self.char_ngrams)
-            parts.append(_weighted(analyse, texts, ngrams, self.idf_[split:], self.char_weight))
+            tokenize = _ngram_tokenizer(self.char_ngrams)
+            parts.append(_weighted(tokenize, texts, ngrams, self.idf_[split:], self.char_weight))
         return _unit_rows(sparse.csr_array(sparse.hstack(parts, format="csr")))
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> sparse.csr_array:
@@ -119,28 +120,36 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
         return self.fit(texts, y).transform(texts)
 
     def state(self) -> State:
-        """Parameters, the weights, and the vocabulary as UTF-8 with a newline between entries."""
+        """Return the parameters, the weights, and the vocabulary as UTF-8 with newlines between entries."""
         self._check_fitted("TfidfFeatures.state")
-        arrays = {"idf": self.idf_, "words": _joined(self.words_), "ngrams": _joined(self.ngrams_)}
+        arrays = {
+            "idf": self.idf_,
+            "words": _encode_vocabulary(self.words_),
+            "ngrams": _encode_vocabulary(self.ngrams_),
+        }
         return self.get_params(), arrays
 
     @classmethod
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make one from its state, checked."""
-        expect_state(cls.kind, parameters, arrays, _NAMES, ("idf", "words", "ngrams"))
+        """Create a featurizer from its state, after checking it."""
+        check_state_names(cls.kind, parameters, arrays, _NAMES, ("idf", "words", "ngrams"))
         caller, lengths = "load: TfidfFeatures", parameters["char_ngrams"]
         made = cls(
             min_count=check_count(parameters["min_count"], "min_count", caller=caller),
             char_ngrams=None if lengths is None else _checked_lengths(lengths),
             char_weight=check_number(parameters["char_weight"], "char_weight", caller=caller, high=1e6),
         )
-        idf, words, ngrams = arrays["idf"], _parted(arrays["words"]), _parted(arrays["ngrams"])
+        idf, words, ngrams = (
+            arrays["idf"],
+            _decode_vocabulary(arrays["words"]),
+            _decode_vocabulary(arrays["ngrams"]),
+        )
         distinct = len(set(words)) == len(words) and len(set(ngrams)) == len(ngrams)
         fits = idf.shape == (len(words) + len(ngrams),) and (made.char_ngrams is not None or not ngrams)
         if idf.dtype != np.float32 or not np.isfinite(idf).all() or not distinct or not fits:
             raise ModelFileError(
-                f"{caller}: {len(words)} words, {len(ngrams)} n-grams and weights of {idf.dtype}, shape {idf.shape} "
-                "do not fit together. Save the model again."
+                f"{caller}: {len(words)} words, {len(ngrams)} n-grams and {idf.dtype} weights of shape {idf.shape} "
+                "do not match. Save the model again."
             )
         made.words_, made.ngrams_, made.idf_ = words, ngrams, idf
         return made
@@ -150,7 +159,7 @@ class TfidfFeatures(BaseEstimator):  # type: ignore[misc]  # scikit-learn ships 
             raise NotFittedError(f"{caller}: call fit on training texts first.")
 
     def _columns(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Column of each word and of each n-gram; made once, since a query may be a single text."""
+        """Column of each word and of each n-gram; computed once, so that encoding a single text is fast."""
         if getattr(self, "_columns_of", None) is not self.words_:
             self._cached = tuple({entry: i for i, entry in enumerate(v)} for v in (self.words_, self.ngrams_))
             self._columns_of = self.words_
@@ -167,17 +176,8 @@ def _as_texts(texts: Iterable[str], caller: str) -> list[str]:
     return listed
 
 
-def _analyser(lengths: tuple[int, int] | None) -> Callable[[str], list[str]]:
-    """What takes a text apart: into words, or into n-grams of these lengths."""
-    from sklearn.feature_extraction.text import CountVectorizer  # slow to import, and few need it
-
-    if lengths is None:
-        # scikit-learn's own pattern drops words of one letter, such as the A of LATIN LETTER A.
-        counter = CountVectorizer(token_pattern=r"\w+")
-    else:
-        counter = CountVectorizer(analyzer="char_wb", ngram_range=_checked_lengths(lengths))
-    analyse: Callable[[str], list[str]] = counter.build_analyzer()
-    return analyse
+def _ngram_tokenizer(lengths: Any) -> Tokenizer:
+    return char_ngram_tokenizer(*_checked_lengths(lengths))
 
 
 def _checked_lengths(lengths: Any) -> tuple[int, int]:
@@ -191,20 +191,20 @@ def _checked_lengths(lengths: Any) -> tuple[int, int]:
 
 
 def _vocabulary(
-    analyse: Callable[[str], list[str]], texts: list[str], min_count: int
+    tokenize: Tokenizer, texts: list[str], min_count: int
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Entries in at least ``min_count`` texts, sorted, and the number of texts that hold each."""
-    held_by = Counter(chain.from_iterable(map(set, map(analyse, texts))))
+    """Return the tokens that occur in at least ``min_count`` texts, sorted, and the number of texts with each."""
+    held_by = Counter(chain.from_iterable(map(set, map(tokenize, texts))))
     kept = sorted(entry for entry, count in held_by.items() if count >= min_count)
     return kept, np.array([held_by[entry] for entry in kept], dtype=np.float64)
 
 
-def _joined(entries: list[str]) -> NDArray[np.uint8]:
-    # No entry holds a newline: words are letters and digits, n-grams are made within words.
+def _encode_vocabulary(entries: list[str]) -> NDArray[np.uint8]:
+    # No entry contains a newline: words consist of letters and digits, and n-grams do not cross white space.
     return np.frombuffer("\n".join(entries).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
-def _parted(array: NDArray[Any]) -> list[str]:
+def _decode_vocabulary(array: NDArray[Any]) -> list[str]:
     if array.dtype != np.uint8 or array.ndim != 1:
         raise ModelFileError(
             f"load: a vocabulary must be bytes in a 1-d array, got {array.dtype} {array.shape}."
@@ -212,18 +212,20 @@ def _parted(array: NDArray[Any]) -> list[str]:
     try:
         text = array.tobytes().decode("utf-8", "surrogatepass")
     except UnicodeDecodeError as error:
-        raise ModelFileError(f"load: a vocabulary is no UTF-8 ({error}). Save the model again.") from error
+        raise ModelFileError(
+            f"load: a vocabulary is not valid UTF-8 ({error}). Save the model again."
+        ) from error
     return text.split("\n") if text else []
 
 
 def _weighted(
-    analyse: Callable[[str], list[str]],
+    tokenize: Tokenizer,
     texts: list[str],
     columns: dict[str, int],
     idf: FloatArray,
     weight: float,
 ) -> sparse.csr_array:
-    found = [[columns[entry] for entry in analyse(text) if entry in columns] for text in texts]
+    found = [[columns[entry] for entry in tokenize(text) if entry in columns] for text in texts]
     ends = np.cumsum([0, *map(len, found)])
     indices = np.fromiter(chain.from_iterable(found), dtype=np.int32, count=int(ends[-1]))
     ones = np.ones(len(indices), dtype=np.float32)
@@ -236,7 +238,7 @@ def _weighted(
 
 
 def _unit_rows(values: sparse.csr_array) -> sparse.csr_array:
-    """Scale rows to length 1, in place; an empty row stays empty."""
+    """Scale rows to length 1 in place; empty rows stay empty."""
     rows = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
     length = np.sqrt(np.bincount(rows, weights=values.data**2, minlength=values.shape[0]))
     scale = np.divide(1, length, out=np.zeros_like(length), where=length > 0)
