@@ -1,7 +1,7 @@
 """Input files: features, tables, pairs and labels, read in blocks.
 
-``NAME.npy``, ``NAME.npz``, ``NAME.parquet``, ``NAME.csv`` and ``NAME.jsonl`` are read alike. What
-follows a ``#`` names a part of the file: an array of an ``.npz``, a column of a table.
+``.npy``, ``.npz``, ``.parquet``, ``.csv`` and ``.jsonl`` files are opened in the same way. A ``#`` after
+the name of the file selects a part of it: an array of an ``.npz`` file, a column of a table.
 """
 
 from .codes_file import CodesWriter, read_codes
