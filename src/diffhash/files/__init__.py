@@ -4,25 +4,29 @@
 the name of the file selects a part of it: an array of an ``.npz`` file, a column of a table.
 """
 
+from .arrays import load_array, read_header
 from .codes_file import CodesWriter, read_codes
 from .encoding import encode_file
 from .features import FeatureFile, open_features
+from .pairs_and_labels import read_ids, read_labels, read_pairs
 from .pictures import list_pictures
-from .relations import read_ids, read_labels, read_pairs
 from .source import FILE_KINDS, Source
-from .tables import TableFile, open_table
+from .tables import TABLE_KINDS, TableFile, open_table
 
 __all__ = [
     "FILE_KINDS",
+    "TABLE_KINDS",
     "CodesWriter",
     "FeatureFile",
     "Source",
     "TableFile",
     "encode_file",
     "list_pictures",
+    "load_array",
     "open_features",
     "open_table",
     "read_codes",
+    "read_header",
     "read_ids",
     "read_labels",
     "read_pairs",

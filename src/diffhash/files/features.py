@@ -84,8 +84,8 @@ def open_features(source: str | os.PathLike[str] | Source) -> FeatureFile:
     (5, 3, [(2, 3), (2, 3), (1, 3)])
     """
     from .arrays import NpyFeatures, NpzFeatures
+    from .csv_and_jsonl import CsvFeatures, JsonlFeatures
     from .parquet import ParquetFeatures
-    from .text import CsvFeatures, JsonlFeatures
 
     source = source if isinstance(source, Source) else Source.parse(source)
     source.check_kind(FILE_KINDS, "features")

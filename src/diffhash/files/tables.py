@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any
 
 from ..errors import InputFileError
+from .csv_and_jsonl import csv_records, json_records
+from .json_values import plain_values
 from .parquet import open_parquet
-from .plain import plain_values
 from .source import Source, listed
-from .text import csv_records, json_records
 
 __all__ = ["TABLE_KINDS", "TableFile", "open_table"]
 
