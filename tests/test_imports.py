@@ -38,6 +38,9 @@ make_paper_data(n_classes=2, n_train=4, n_test=4)
 @pytest.mark.parametrize(
     ("work", "unwanted"),
     [
+        ("import diffhash", {"numpy", "scipy"}),
+        ("import diffhash; diffhash.HashModel", {"PIL"}),
+        ("import diffhash; diffhash.HammingIndex", {"PIL"}),
         ("import diffhash.featurizers", {"PIL"}),
         (TEXT, {"PIL"}),
         (PICTURES, set()),
@@ -45,7 +48,7 @@ make_paper_data(n_classes=2, n_train=4, n_test=4)
         (DATASETS, {"PIL", "scipy.io", "h5py"}),
         ("import diffhash.report.html, diffhash.report.style", {"PIL"}),
     ],
-    ids=["featurizers", "text", "pictures", "evaluation", "datasets", "report"],
+    ids=["diffhash", "model", "index", "featurizers", "text", "pictures", "evaluation", "datasets", "report"],
 )
 def test_heavy_libraries_are_not_imported(work, unwanted):
     script = f"{work}\nimport sys\nprint(*sys.modules)"

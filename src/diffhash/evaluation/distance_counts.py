@@ -53,7 +53,9 @@ def distance_table(
     query_codes, database_codes = _checked(query_codes, database_codes)
     groups = checked_groups(query_labels, database_labels, len(query_codes), len(database_codes))
     x, y = (side if groups.sets is None else groups.sets[side] for side in (groups.x, groups.y))
-    table = native.distance_table(query_codes, database_codes, x, y)
+    table = native.distance_table(
+        queries=query_codes, database=database_codes, query_labels=x, database_labels=y
+    )
     if own is not None:
         rows, items = checked_own(own, len(query_codes), len(database_codes))
         relevant = are_relevant(groups, rows, items)
@@ -90,7 +92,10 @@ def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relev
     keys = np.unique(i * n_items + j)
     i, j = keys // n_items, keys % n_items
     table = native.distance_table(
-        query_codes, database_codes, np.zeros(n_queries, int), np.ones(n_items, int)
+        queries=query_codes,
+        database=database_codes,
+        query_labels=np.zeros(n_queries, int),
+        database_labels=np.ones(n_items, int),
     )
     cells = i * table.shape[1] + _distances(query_codes, database_codes, i, j)
     found = np.bincount(cells, minlength=table.shape[0] * table.shape[1]).reshape(table.shape[:2])

@@ -52,7 +52,7 @@ class KernelDiffHash(SpectralHasher):
     thresholds, miss_weight, min_share, n_bins, rotate, statistic
         See :class:`DiffHash`.
     random_state : int or None
-        Seed of the drawing of landmarks.
+        Seed of the random landmarks and of ``rotate``.
 
     Attributes
     ----------
