@@ -97,7 +97,9 @@ def gamma_limit(numbers: SeedStatistics) -> Finding | None:
         "“The limit case γ ≫ 1 effectively considers only the positive pairs” (section 4)",
         "mAP at γ = 1000 is within 0.01 of that with γ = ∞.",
         verdict(outcomes),
-        "γ = 1000 gives nearly the same result as γ = ∞." if all(mean for mean, _ in outcomes) else "They differ.",
+        "γ = 1000 gives nearly the same result as γ = ∞."
+        if all(mean for mean, _ in outcomes)
+        else "They differ.",
         tuple(lines),
     )
 
