@@ -13,12 +13,12 @@ from ..hashers.base import BaseHasher
 from ..types import CodeArray
 from .protocol import Hit, Id
 
-__all__ = ["Encoded"]
+__all__ = ["HashedStore"]
 
 T = TypeVar("T")
 
 
-class Encoded(ABC):
+class HashedStore(ABC):
     """A store with a hasher before it."""
 
     @property

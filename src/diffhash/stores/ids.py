@@ -19,17 +19,17 @@ KINDS = {"int": "whole numbers", "str": "strings"}
 
 @dataclass(frozen=True)
 class Ids:
-    """Ids of one kind; of ``numbers`` and ``names`` the other one is empty. No ids have no kind."""
+    """Ids of one kind; of ``numbers`` and ``strings`` the other one is empty. No ids have no kind."""
 
     kind: str
     numbers: NDArray[np.int64]
-    names: list[str]
+    strings: list[str]
 
     def __len__(self) -> int:
-        return len(self.numbers) + len(self.names)
+        return len(self.numbers) + len(self.strings)
 
     def __getitem__(self, row: int) -> int | str:
-        return int(self.numbers[row]) if self.kind == "int" else self.names[row]
+        return int(self.numbers[row]) if self.kind == "int" else self.strings[row]
 
 
 def read_ids(ids: Any, *, caller: str, unique: bool) -> Ids:
@@ -37,7 +37,7 @@ def read_ids(ids: Any, *, caller: str, unique: bool) -> Ids:
 
     Examples
     --------
-    >>> read_ids(["sun", "moon"], caller="get", unique=True).names
+    >>> read_ids(["sun", "moon"], caller="get", unique=True).strings
     ['sun', 'moon']
     """
     if isinstance(ids, str | int | np.integer):

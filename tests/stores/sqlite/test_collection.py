@@ -21,7 +21,7 @@ from diffhash.errors import (
 )
 from diffhash.featurizers import TfidfFeatures
 from diffhash.stores import Store
-from diffhash.stores.hashed import Encoded
+from diffhash.stores.hashed import HashedStore
 
 
 def test_features_of_one_modality_find_objects_of_the_other(filled, hasher, views):
@@ -140,7 +140,7 @@ def test_it_comes_back_as_it_was(path, filled, views):
 
 
 def test_it_is_a_store_and_nothing_is_left_abstract():
-    assert issubclass(dh.Collection, Encoded)
+    assert issubclass(dh.Collection, HashedStore)
     assert not dh.Collection.__abstractmethods__
     assert issubclass(dh.Collection, object)
     for name in Store.__protocol_attrs__ if hasattr(Store, "__protocol_attrs__") else ():

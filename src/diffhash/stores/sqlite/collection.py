@@ -18,7 +18,7 @@ from ...errors import (
 from ...hashers.base import BaseHasher
 from ...hashers.model_io import hasher_to_bytes
 from ...model.file import write_atomically
-from ..hashed import Encoded
+from ..hashed import HashedStore
 from .database import Database
 from .lock import WriterLock
 from .maintenance import Maintenance
@@ -29,7 +29,7 @@ from .writing import Writing
 __all__ = ["Collection"]
 
 
-class Collection(Maintenance, Writing, Encoded):
+class Collection(Maintenance, Writing, HashedStore):
     """A searchable collection in one SQLite file: model, codes, ids and payloads.
 
     Made by :meth:`create`, opened by :meth:`open`; a context manager. When a call that writes returns,
@@ -91,7 +91,7 @@ class Collection(Maintenance, Writing, Encoded):
         lock = WriterLock(target, timeout, caller=caller)
         try:
             if os.path.lexists(target):
-                _make_way(target, overwrite, caller)
+                _prepare_overwrite(target, overwrite, caller)
             try:
                 write_atomically(os.path.realpath(target), new_file(model, hasher.n_bits, hasher.modalities_))
             except OSError as error:
@@ -145,7 +145,7 @@ class Collection(Maintenance, Writing, Encoded):
             raise
 
     def __repr__(self) -> str:
-        if not self._finish.alive:
+        if not self._finalizer.alive:
             return f"Collection({os.fspath(self.path)!r}, closed)"
         return f"Collection({os.fspath(self.path)!r}, {self.n_bits} bits, {', '.join(self.modalities)})"
 
@@ -161,7 +161,7 @@ def _path(path: Any, caller: str) -> Path:
     raise InputError(f"{caller}: a path cannot have a NUL in it, got {os.fspath(target)!r}.")
 
 
-def _make_way(target: Path, overwrite: bool, caller: str) -> None:
+def _prepare_overwrite(target: Path, overwrite: bool, caller: str) -> None:
     """Get ready to replace a collection; nothing else is ever replaced."""
     if not overwrite:
         raise CollectionExistsError(

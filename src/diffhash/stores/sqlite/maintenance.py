@@ -14,7 +14,7 @@ from ...hashers.base import BaseHasher
 from ...validation import check_choice
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
 from .payloads import indexed_fields
-from .rewrite import check_bits, encode_anew, store_model, write_anew
+from .rewrite import check_bits, encode_all, rewrite_streams, store_model
 from .schema import FORMAT_VERSION
 from .searching import Searching
 from .verify import VerifyReport, verify
@@ -67,24 +67,24 @@ class Maintenance(Searching):
 
     def stats(self) -> CollectionStats:
         """Figures: sizes, counts, what is indexed."""
-        with self._reading() as state:
+        with self._reading() as snapshot:
             n_payloads, payload_bytes = self._db.execute(
                 "SELECT count(*), total(length(CAST(payload AS BLOB))) FROM payloads"
             ).fetchone()
-            n_codes = {name: len(shelf) for name, shelf in state.shelves.items()}
+            n_codes = {name: len(stored) for name, stored in snapshot.modality_codes.items()}
             return CollectionStats(
                 path=os.fspath(self.path),
                 format_version=FORMAT_VERSION,
                 model=type(self.hasher).__name__,
-                n_bits=state.n_bits,
+                n_bits=snapshot.n_bits,
                 n_objects=len(self),
                 n_codes=n_codes,
-                id_kind=state.id_kind,
+                id_kind=snapshot.id_kind,
                 file_bytes=self._db.size(),
-                code_bytes=sum(n_codes.values()) * code_bytes(state.n_bits),
+                code_bytes=sum(n_codes.values()) * code_bytes(snapshot.n_bits),
                 payload_bytes=int(payload_bytes),
                 n_payloads=n_payloads,
-                n_removed=sum(shelf.n_removals for shelf in state.shelves.values()),
+                n_removed=sum(stored.n_removals for stored in snapshot.modality_codes.values()),
                 n_segments=self._db.value("SELECT count(*) FROM segments"),
                 indexed_fields=tuple(sorted(indexed_fields(self._db))),
             )
@@ -105,8 +105,8 @@ class Maintenance(Searching):
 
         Nothing that a search finds changes. It needs room for a second copy while it runs.
         """
-        with self._writing("Collection.compact") as (state, after):
-            write_anew(self._db, state)
+        with self._writing("Collection.compact") as (snapshot, after):
+            rewrite_streams(self._db, snapshot)
             after.append(self._reload)
         with self._lock:
             self._db.vacuum()
@@ -125,16 +125,16 @@ class Maintenance(Searching):
         caller = "Collection.refit"
         hasher._check_fitted(caller)
         check_bits(hasher, caller=caller)
-        with self._writing(caller) as (state, after):
-            codes = encode_anew(state, hasher, features, caller=caller)
-            ordered = {m: codes[m] for m in state.modalities}
+        with self._writing(caller) as (snapshot, after):
+            codes = encode_all(snapshot, hasher, features, caller=caller)
+            ordered = {m: codes[m] for m in snapshot.modalities}
             store_model(self._db, hasher)
-            write_anew(self._db, state, ordered)
+            rewrite_streams(self._db, snapshot, ordered)
             after.append(self._reload)
 
     def _reload(self) -> None:
         with self._db.reading():
-            self._state = self._state.refresh(self._db)
+            self._snapshot = self._snapshot.refresh(self._db)
 
     def export(
         self,
@@ -162,16 +162,16 @@ class Maintenance(Searching):
         caller = "Collection.export"
         format = check_choice(format, "format", FORMATS, caller=caller)  # noqa: A001
         target = Path(path)
-        with self._reading() as state:
+        with self._reading() as snapshot:
             if format == "parquet":
-                chosen = None if modality is None else self._modality(modality, state, caller)
-                width = code_bytes(state.n_bits)
-                return write_parquet(target, self.iterate(chosen), state.id_kind == "str", width)
-            if modality is None and sum(len(shelf) > 0 for shelf in state.shelves.values()) > 1:
+                chosen = None if modality is None else self._known_modality(modality, snapshot, caller)
+                width = code_bytes(snapshot.n_bits)
+                return write_parquet(target, self.iterate(chosen), snapshot.id_kind == "str", width)
+            if modality is None and sum(len(stored) > 0 for stored in snapshot.modality_codes.values()) > 1:
                 raise InputError(f"{caller}: {format} holds one modality. Say which: modality=...")
-            filled = [name for name, shelf in state.shelves.items() if len(shelf)]
-            chosen = self._modality(modality or (filled or state.modalities)[0], state, caller)
-            codes, ids = codes_and_ids(state, chosen)
+            filled = [name for name, stored in snapshot.modality_codes.items() if len(stored)]
+            chosen = self._known_modality(modality or (filled or snapshot.modalities)[0], snapshot, caller)
+            codes, ids = codes_and_ids(snapshot, chosen)
             if format == "npy":
                 return write_npy(target, codes, ids)
-            return write_faiss(target, codes, ids, state.n_bits)
+            return write_faiss(target, codes, ids, snapshot.n_bits)

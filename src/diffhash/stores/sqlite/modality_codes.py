@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from ...codes import code_bytes
 from ...search import HammingIndex
 from ...types import BoolArray, CodeArray
-from .packed_numbers import Growing, KeyMap, find_sorted
+from .packed_numbers import GrowingArray, KeyPositions, find_sorted
 
-__all__ = ["Shelf"]
+__all__ = ["ModalityCodes"]
 
 
-class Shelf:
+class ModalityCodes:
     """Codes at positions 0, 1, 2, …, some of them removed.
 
     The native index has the positions as its ids, so that ties go to what was added first. Removals
@@ -25,17 +25,17 @@ class Shelf:
     def __init__(self, n_bits: int, codes: CodeArray, keys: NDArray[np.int64]) -> None:
         self.n_bits = n_bits
         self._index = HammingIndex(codes, n_bits=n_bits)
-        self._keys = Growing(keys)
-        self._map = KeyMap(keys)
-        self._removed = Growing(np.zeros(len(keys), dtype=np.bool_))
-        self._waiting: list[NDArray[np.int64]] = []
-        self._plain = True  # no position is missing from the index
+        self._keys = GrowingArray(keys)
+        self._map = KeyPositions(keys)
+        self._removed = GrowingArray(np.zeros(len(keys), dtype=np.bool_))
+        self._pending_removals: list[NDArray[np.int64]] = []
+        self._rows_are_positions = True  # no position is missing from the index
         #: Entries of the stream of removals that were taken in.
         self.n_removals = 0
 
     @classmethod
-    def empty(cls, n_bits: int) -> Shelf:
-        """A shelf without codes."""
+    def empty(cls, n_bits: int) -> ModalityCodes:
+        """An instance without codes."""
         codes = np.empty((0, code_bytes(n_bits)), dtype=np.uint8)
         return cls(n_bits, codes, np.empty(0, dtype=np.int64))
 
@@ -68,7 +68,7 @@ class Shelf:
         self._removed.values[positions] = True
         self.n_removals += len(positions)
         if len(positions):
-            self._waiting.append(positions)
+            self._pending_removals.append(positions)
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Positions of keys, -1 where there is no code of that key."""
@@ -80,17 +80,17 @@ class Shelf:
     @property
     def index(self) -> HammingIndex:
         """The native index, in step with everything above; its ids are positions."""
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
+        if self._pending_removals:
+            waiting, self._pending_removals = self._pending_removals, []
             self._index.remove(np.concatenate(waiting))
-            self._plain = False
+            self._rows_are_positions = False
         return self._index
 
     def rows(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of the index with the codes of keys, of those that there are."""
         index, found = self.index, self.find(keys)
         found = found[found >= 0]
-        return found if self._plain else find_sorted(index.ids, found)
+        return found if self._rows_are_positions else find_sorted(index.ids, found)
 
     def no_rows(self) -> BoolArray:
         """A mask over the rows of the index."""
@@ -103,7 +103,7 @@ class Shelf:
     def codes_at(self, positions: NDArray[np.int64]) -> CodeArray:
         """Codes at positions that are not removed."""
         index = self.index
-        return index.codes[positions if self._plain else find_sorted(index.ids, positions)]
+        return index.codes[positions if self._rows_are_positions else find_sorted(index.ids, positions)]
 
     def part(self, mask: BoolArray) -> HammingIndex:
         """An index of the rows that a mask allows."""
@@ -111,14 +111,14 @@ class Shelf:
         return HammingIndex(index.codes[mask], index.ids[mask], n_bits=self.n_bits)
 
 
-def from_parts(n_bits: int, parts: Iterable[tuple[NDArray[np.int64], bytes]]) -> Shelf:
+def from_parts(n_bits: int, parts: Iterable[tuple[NDArray[np.int64], bytes]]) -> ModalityCodes:
     """Put segments together; ValueError if they do not have the width of the codes."""
     width = code_bytes(n_bits)
     keys, blocks = [np.empty(0, dtype=np.int64)], [np.empty((0, width), dtype=np.uint8)]
     for numbers, data in parts:
         keys.append(numbers)
         blocks.append(code_block(data, len(numbers), width))
-    return Shelf(n_bits, np.concatenate(blocks), np.concatenate(keys))
+    return ModalityCodes(n_bits, np.concatenate(blocks), np.concatenate(keys))
 
 
 def code_block(data: bytes, count: int, width: int) -> CodeArray:

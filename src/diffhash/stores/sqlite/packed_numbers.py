@@ -10,12 +10,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Growing", "KeyMap", "find_sorted", "pack_numbers", "strictly_increasing", "unpack_numbers"]
+__all__ = [
+    "GrowingArray",
+    "KeyPositions",
+    "find_sorted",
+    "pack_numbers",
+    "strictly_increasing",
+    "unpack_numbers",
+]
 
 Numbers = NDArray[np.int64]
 _WIDTHS = {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 #: Keys that are looked up in a dict before they are sorted in with the others.
-_TAIL = 1 << 16
+_MAX_RECENT = 1 << 16
 
 
 def strictly_increasing(numbers: Numbers) -> bool:
@@ -64,7 +71,7 @@ def unpack_numbers(data: bytes, count: int) -> Numbers:
     return (offsets + np.uint64(least % (1 << 64))).view(np.int64)
 
 
-class Growing:
+class GrowingArray:
     """A one-dimensional array that is appended to; what was handed out before stays valid."""
 
     def __init__(self, values: NDArray[np.generic]) -> None:
@@ -90,7 +97,7 @@ class Growing:
         self._used = total
 
 
-class KeyMap:
+class KeyPositions:
     """From keys to their last positions.
 
     Keys that only ever increase need nothing beside themselves; others are kept sorted, the latest
@@ -101,7 +108,7 @@ class KeyMap:
         self._keys = keys
         self._positions: Numbers | None = None  # None: the positions are the row numbers
         self._ready = False
-        self._tail: dict[int, int] = {}
+        self._recent: dict[int, int] = {}
         self._count = len(keys)
 
     def append(self, keys: Numbers, everything: Numbers) -> None:
@@ -111,26 +118,26 @@ class KeyMap:
             return
         if not self._ready or (
             self._positions is None
-            and not self._tail
+            and not self._recent
             and strictly_increasing(keys)
             and (not first or keys[0] > everything[first - 1])
         ):
             self._keys = everything
-        elif len(keys) > _TAIL:
+        elif len(keys) > _MAX_RECENT:
             self._merge(keys, np.arange(first, self._count))
         else:
-            self._tail |= zip(keys.tolist(), range(first, self._count), strict=True)
-            if len(self._tail) > _TAIL:
+            self._recent |= zip(keys.tolist(), range(first, self._count), strict=True)
+            if len(self._recent) > _MAX_RECENT:
                 self._merge(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def _merge(self, keys: Numbers, positions: Numbers) -> None:
         """Sort the dict and further keys in; a stable sort keeps the last position of a key last."""
         old = np.arange(len(self._keys)) if self._positions is None else self._positions
-        tail = np.array(list(self._tail.items()), dtype=np.int64).reshape(-1, 2)
+        tail = np.array(list(self._recent.items()), dtype=np.int64).reshape(-1, 2)
         everything = np.concatenate([self._keys, tail[:, 0], keys])
         places = np.concatenate([old, tail[:, 1], positions])
         order = np.argsort(everything, kind="stable")
-        self._keys, self._positions, self._tail = everything[order], places[order], {}
+        self._keys, self._positions, self._recent = everything[order], places[order], {}
 
     def find(self, keys: Numbers) -> Numbers:
         """Last position of each key, -1 where there is none."""
@@ -142,8 +149,8 @@ class KeyMap:
         found = find_sorted(self._keys, keys)
         if self._positions is not None:
             found = np.where(found >= 0, self._positions[found], -1)
-        if self._tail:
-            late = self._tail.get
+        if self._recent:
+            late = self._recent.get
             found = np.fromiter(map(late, keys.tolist(), found.tolist()), dtype=np.int64, count=len(keys))
         return found
 

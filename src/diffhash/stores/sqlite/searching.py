@@ -17,13 +17,13 @@ from ..ids import Ids, check_kind, read_ids
 from ..protocol import Hit, Id, Item
 from .filter_sql import select_rows
 from .payloads import fetch_payloads
-from .snapshot import State
-from .transactions import Session
+from .snapshot import Snapshot
+from .transactions import Transactions
 
 __all__ = ["Searching"]
 
 
-class Searching(Session):
+class Searching(Transactions):
     """The part of a collection that reads."""
 
     def search_codes(
@@ -42,13 +42,13 @@ class Searching(Session):
     ) -> list[list[Hit]]:
         k = as_count(k, "k", 1, caller=caller)
         codes = np.atleast_2d(codes)
-        with self._reading() as state:
-            chosen = state.modalities if into is None else (self._modality(into, state, caller),)
+        with self._reading() as snapshot:
+            chosen = snapshot.modalities if into is None else (self._known_modality(into, snapshot, caller),)
             more = k if leave_out is None else k + 1
             keys, distances, sources = [], [], []
             for number, modality in enumerate(chosen):
-                result = self._index(state, modality, where, caller).search(codes, more)
-                keys.append(state.shelves[modality].keys[result.ids])
+                result = self._index(snapshot, modality, where, caller).search(codes, more)
+                keys.append(snapshot.modality_codes[modality].keys[result.ids])
                 distances.append(result.distances)
                 sources.append(np.full(result.ids.shape, number))
             key, distance = np.hstack(keys), np.hstack(distances)
@@ -56,7 +56,7 @@ class Searching(Session):
             order = np.argsort(distance, axis=1, kind="stable")
             key, distance, source = (np.take_along_axis(a, order, axis=1) for a in (key, distance, source))
             flat = key.ravel()
-            ids = state.ids_of(flat)
+            ids = snapshot.ids_of(flat)
             payloads = fetch_payloads(self._db, flat)
         hits = []
         width = key.shape[1]
@@ -101,8 +101,8 @@ class Searching(Session):
                 f"{caller}: {id!r} has codes of {', '.join(map(repr, options))}. "
                 "Say which one is the query: modality=..."
             )
-        with self._reading() as state:
-            own = int(_keys_of(state, read_ids([id], caller=caller, unique=True))[0])
+        with self._reading() as snapshot:
+            own = int(_keys_of(snapshot, read_ids([id], caller=caller, unique=True))[0])
             return self._hits(item.codes[options[0]][np.newaxis], into, k, where, caller, leave_out=own)[0]
 
     def search_arrays(
@@ -126,34 +126,34 @@ class Searching(Session):
         with self._lock:
             self._check_open()
             with self._db.errors():
-                changed = self._db.version() != self._seen
-            if changed or self._unsure:
+                changed = self._db.version() != self._data_version
+            if changed or self._snapshot_stale:
                 with self._reading():
                     pass
-            state = self._state
-            into = self._modality(into, state, caller)
-            with self._trusting():
-                index = self._index(state, into, where, caller)
+            snapshot = self._snapshot
+            into = self._known_modality(into, snapshot, caller)
+            with self._stale_after_errors():
+                index = self._index(snapshot, into, where, caller)
         # Others may search, or this collection may be added to, while this runs.
         result = index.search(codes, k)
-        keys = state.shelves[into].keys[result.ids]
-        if state.id_kind != "str":
+        keys = snapshot.modality_codes[into].keys[result.ids]
+        if snapshot.id_kind != "str":
             return keys, result.distances
         names = np.empty(keys.size, dtype=object)
-        names[:] = state.names.of(keys.ravel())
+        names[:] = snapshot.string_ids.of(keys.ravel())
         return names.reshape(keys.shape), result.distances
 
-    def _index(self, state: State, modality: str, where: Any, caller: str) -> HammingIndex:
+    def _index(self, snapshot: Snapshot, modality: str, where: Any, caller: str) -> HammingIndex:
         """The index of a modality, or of what a filter leaves of it; its ids are positions."""
-        shelf = state.shelves[modality]
+        stored = snapshot.modality_codes[modality]
         if where is None:
-            return shelf.index
+            return stored.index
         node = parse(where, caller=caller)
         index = self._filters.get(modality, repr(node))
         if index is None:
             with self._reading() as now:
-                index = shelf.part(select_rows(self._db, node, shelf))
-                if now is state:
+                index = stored.part(select_rows(self._db, node, stored))
+                if now is snapshot:
                     self._filters.put(modality, repr(node), index)
         return index
 
@@ -173,10 +173,10 @@ class Searching(Session):
         """
         caller = "Collection.get"
         wanted = read_ids(ids, caller=caller, unique=False)
-        with self._reading() as state:
-            check_kind(wanted, state.id_kind, caller=caller)
-            keys = _keys_of(state, wanted)
-            items = self._items(state, keys, modality, caller)
+        with self._reading() as snapshot:
+            check_kind(wanted, snapshot.id_kind, caller=caller)
+            keys = _keys_of(snapshot, wanted)
+            items = self._items(snapshot, keys, modality, caller)
         for row, item in enumerate(items):
             if not item.codes:
                 raise UnknownIdError(
@@ -185,19 +185,23 @@ class Searching(Session):
                 )
         return items
 
-    def _items(self, state: State, keys: NDArray[np.int64], modality: str | None, caller: str) -> list[Item]:
-        chosen = state.modalities if modality is None else (self._modality(modality, state, caller),)
+    def _items(
+        self, snapshot: Snapshot, keys: NDArray[np.int64], modality: str | None, caller: str
+    ) -> list[Item]:
+        chosen = (
+            snapshot.modalities if modality is None else (self._known_modality(modality, snapshot, caller),)
+        )
         codes: list[dict[str, CodeArray]] = [{} for _ in keys]
         for name in chosen:
-            shelf = state.shelves[name]
-            positions = shelf.find(keys)
+            stored = snapshot.modality_codes[name]
+            positions = stored.find(keys)
             there = np.flatnonzero(positions >= 0)
-            found = shelf.codes_at(positions[there])
+            found = stored.codes_at(positions[there])
             for row, code in zip(there.tolist(), found, strict=True):
                 codes[row][name] = code
         known = np.array([bool(held) for held in codes], dtype=np.bool_)
         ids: list[Any] = [None] * len(keys)
-        for row, name in zip(np.flatnonzero(known).tolist(), state.ids_of(keys[known]), strict=True):
+        for row, name in zip(np.flatnonzero(known).tolist(), snapshot.ids_of(keys[known]), strict=True):
             ids[row] = name
         payloads = fetch_payloads(self._db, keys)
         return [Item(i, c, payloads.get(n, {})) for i, c, n in zip(ids, codes, keys.tolist(), strict=True)]
@@ -209,8 +213,8 @@ class Searching(Session):
             ids = read_ids([id], caller="Collection", unique=True)
         except InputError:  # more than 64 bits, or half a character
             return False
-        with self._reading() as state:
-            return ids.kind == state.id_kind and bool(state.has_any(_keys_of(state, ids))[0])
+        with self._reading() as snapshot:
+            return ids.kind == snapshot.id_kind and bool(snapshot.has_any(_keys_of(snapshot, ids))[0])
 
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
         """All objects in blocks, in the order in which they were added.
@@ -229,13 +233,17 @@ class Searching(Session):
         """
         caller = "Collection.iterate"
         batch = as_count(batch, "batch", 1, caller=caller)
-        with self._reading() as state:
-            chosen = state.modalities if modality is None else (self._modality(modality, state, caller),)
-            parts = [state.shelves[m].keys[state.shelves[m].positions()] for m in chosen]
+        with self._reading() as snapshot:
+            chosen = (
+                snapshot.modalities
+                if modality is None
+                else (self._known_modality(modality, snapshot, caller),)
+            )
+            parts = [snapshot.modality_codes[m].keys[snapshot.modality_codes[m].positions()] for m in chosen]
         keys = parts[0] if len(parts) == 1 else _in_order(np.concatenate(parts))
         for begin in range(0, len(keys), batch):
-            with self._reading() as state:
-                items = self._items(state, keys[begin : begin + batch], modality, caller)
+            with self._reading() as snapshot:
+                items = self._items(snapshot, keys[begin : begin + batch], modality, caller)
             items = [item for item in items if item.codes]
             if items:
                 yield items
@@ -246,8 +254,8 @@ def _in_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return keys[np.sort(np.unique(keys, return_index=True)[1])]
 
 
-def _keys_of(state: State, ids: Ids) -> NDArray[np.int64]:
+def _keys_of(snapshot: Snapshot, ids: Ids) -> NDArray[np.int64]:
     """Keys of ids; a name that was never stored gets one that no object has."""
     if ids.kind != "str":
         return ids.numbers
-    return np.array([state.names.by_name.get(name, -1) for name in ids.names], dtype=np.int64)
+    return np.array([snapshot.string_ids.keys_by_id.get(name, -1) for name in ids.strings], dtype=np.int64)

@@ -13,14 +13,14 @@ from ...errors import CodeError, CollectionFileError
 from ...native.checks import MAX_BITS
 from . import segments
 from .database import Database
-from .modality_codes import Shelf, code_block, from_parts
-from .schema import NAMES, codes_stream, removals_stream
-from .string_ids import Names
+from .modality_codes import ModalityCodes, code_block, from_parts
+from .schema import STRING_IDS, codes_stream, removals_stream
+from .string_ids import StringIds
 
-__all__ = ["State"]
+__all__ = ["Snapshot"]
 
 
-class State:
+class Snapshot:
     """Shelves by modality, names, and the description of a collection."""
 
     def __init__(self, db: Database) -> None:
@@ -30,14 +30,14 @@ class State:
         self.n_bits: int = meta["n_bits"]
         self.modalities: tuple[str, ...] = meta["modalities"]
         self._describe(meta)
-        self.names = Names()
-        self.n_names = 0
-        self.shelves: dict[str, Shelf] = {}
+        self.string_ids = StringIds()
+        self.n_string_ids = 0
+        self.modality_codes: dict[str, ModalityCodes] = {}
         try:
             for number, modality in enumerate(self.modalities):
                 parts = ((s.keys, s.data) for s in segments.read(db, codes_stream(number), 0))
-                self.shelves[modality] = from_parts(self.n_bits, parts)
-            self._read_names(db)
+                self.modality_codes[modality] = from_parts(self.n_bits, parts)
+            self._read_string_ids(db)
             self._read_removals(db)
         except (ValueError, CodeError) as error:
             raise _damaged(db, error) from error
@@ -55,60 +55,60 @@ class State:
             )
         return meta
 
-    def replaced(self, db: Database) -> State:
-        """A new state of the same collection, whatever became of this one."""
+    def replaced(self, db: Database) -> Snapshot:
+        """A new snapshot of the same collection, whatever became of this one."""
         self._read_own(db)
-        return State(db)
+        return Snapshot(db)
 
-    def refresh(self, db: Database) -> State:
-        """Take in what others have written since; gives a new state where that cannot be done."""
+    def refresh(self, db: Database) -> Snapshot:
+        """Take in what others have written since; gives a new snapshot where that cannot be done."""
         meta = self._read_own(db)
         if meta["generation"] != self.generation:
-            return State(db)
+            return Snapshot(db)
         self._describe(meta)
         width = code_bytes(self.n_bits)
         try:
             for number, modality in enumerate(self.modalities):
-                shelf = self.shelves[modality]
-                for part in segments.read(db, codes_stream(number), shelf.n_positions):
+                stored = self.modality_codes[modality]
+                for part in segments.read(db, codes_stream(number), stored.n_positions):
                     codes = code_block(part.data, len(part.keys), width)
-                    shelf.add(codes[part.skip :], part.keys[part.skip :])
-            self._read_names(db)
+                    stored.add(codes[part.skip :], part.keys[part.skip :])
+            self._read_string_ids(db)
             self._read_removals(db)
         except (ValueError, CodeError) as error:
             raise _damaged(db, error) from error
         return self
 
-    def _read_names(self, db: Database) -> None:
-        for part in segments.read(db, NAMES, self.n_names):
-            self.names.append(part.keys, part.data, part.skip)
-            self.n_names += len(part.keys) - part.skip
+    def _read_string_ids(self, db: Database) -> None:
+        for part in segments.read(db, STRING_IDS, self.n_string_ids):
+            self.string_ids.append(part.keys, part.data, part.skip)
+            self.n_string_ids += len(part.keys) - part.skip
 
     def _read_removals(self, db: Database) -> None:
         for number, modality in enumerate(self.modalities):
-            shelf = self.shelves[modality]
-            for part in segments.read(db, removals_stream(number), shelf.n_removals):
+            stored = self.modality_codes[modality]
+            for part in segments.read(db, removals_stream(number), stored.n_removals):
                 positions = part.keys[part.skip :]
-                if positions.min() < 0 or positions.max() >= shelf.n_positions:
+                if positions.min() < 0 or positions.max() >= stored.n_positions:
                     raise ValueError("a code was removed that never was")
-                shelf.remove(positions)
+                stored.remove(positions)
 
     def ids_of(self, keys: NDArray[np.int64]) -> list[Any]:
         """Ids of keys, as Python's ints or strings."""
-        return self.names.of(keys) if self.id_kind == "str" else keys.tolist()
+        return self.string_ids.of(keys) if self.id_kind == "str" else keys.tolist()
 
     def count(self) -> int:
         """Objects: what is stored in several modalities under one id counts once."""
-        shelves = [shelf for shelf in self.shelves.values() if len(shelf)]
-        if len(shelves) < 2:
-            return sum(map(len, shelves))
-        return len(np.unique(np.concatenate([shelf.keys[shelf.positions()] for shelf in shelves])))
+        modality_codes = [stored for stored in self.modality_codes.values() if len(stored)]
+        if len(modality_codes) < 2:
+            return sum(map(len, modality_codes))
+        return len(np.unique(np.concatenate([stored.keys[stored.positions()] for stored in modality_codes])))
 
     def has_any(self, keys: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell which keys have a code in any modality."""
         found = np.zeros(len(keys), dtype=np.bool_)
-        for shelf in self.shelves.values():
-            found |= shelf.find(keys) >= 0
+        for stored in self.modality_codes.values():
+            found |= stored.find(keys) >= 0
         return found
 
 

@@ -1,6 +1,6 @@
 """String ids: each has a key of its own, and only the keys stand with the codes.
 
-Names are never part of an SQL statement: they lie in the file as counted UTF-8 bytes.
+StringIds are never part of an SQL statement: they lie in the file as counted UTF-8 bytes.
 """
 
 from __future__ import annotations
@@ -12,22 +12,22 @@ from numpy.typing import NDArray
 
 from .packed_numbers import find_sorted
 
-__all__ = ["Names", "join_names", "pack_names", "unpack_names"]
+__all__ = ["StringIds", "join_packed_strings", "pack_strings", "unpack_strings"]
 
 
-def pack_names(names: Sequence[str]) -> bytes:
+def pack_strings(names: Sequence[str]) -> bytes:
     r"""Byte lengths (uint32), then the UTF-8 bytes of all names.
 
     Examples
     --------
-    >>> pack_names(["a", "é"])
+    >>> pack_strings(["a", "é"])
     b'\x01\x00\x00\x00\x02\x00\x00\x00a\xc3\xa9'
     """
     encoded = [name.encode() for name in names]
     return np.array([len(name) for name in encoded], dtype="<u4").tobytes() + b"".join(encoded)
 
 
-def unpack_names(data: bytes, count: int) -> tuple[NDArray[np.int64], bytes]:
+def unpack_strings(data: bytes, count: int) -> tuple[NDArray[np.int64], bytes]:
     """Offsets of shape (count + 1,) and the bytes that they cut; ValueError if they do not fit."""
     if len(data) < 4 * count:
         raise ValueError(f"{len(data)} bytes are not {count} names")
@@ -39,29 +39,29 @@ def unpack_names(data: bytes, count: int) -> tuple[NDArray[np.int64], bytes]:
     return offsets, text
 
 
-def join_names(parts: Sequence[tuple[int, bytes]]) -> bytes:
+def join_packed_strings(parts: Sequence[tuple[int, bytes]]) -> bytes:
     """Put packed names, given as (count, bytes), into one."""
     return b"".join(data[: 4 * n] for n, data in parts) + b"".join(data[4 * n :] for n, data in parts)
 
 
 class _Block:
-    """Names of one segment, decoded only when asked for."""
+    """String ids of one segment, decoded only when asked for."""
 
     def __init__(self, keys: NDArray[np.int64], data: bytes, skip: int) -> None:
-        offsets, self.text = unpack_names(data, len(keys))
+        offsets, self.text = unpack_strings(data, len(keys))
         self.keys, self.offsets = keys[skip:], offsets[skip:]
 
     def name(self, row: int) -> str:
         return self.text[self.offsets[row] : self.offsets[row + 1]].decode()
 
 
-class Names:
-    """Names by key, and keys by name. Keys increase from block to block.
+class StringIds:
+    """String ids by key, and keys by name. Keys increase from block to block.
 
     Examples
     --------
-    >>> names = Names()
-    >>> names.append(np.array([0, 1]), pack_names(["sun", "moon"]))
+    >>> names = StringIds()
+    >>> names.append(np.array([0, 1]), pack_strings(["sun", "moon"]))
     >>> names.of(np.array([1, 0])), names.key("moon"), names.key("star")
     (['moon', 'sun'], 1, None)
     """
@@ -83,7 +83,7 @@ class Names:
         self._first_keys.append(int(block.keys[0]))
 
     def of(self, keys: NDArray[np.int64]) -> list[str]:
-        """Names of keys, every one of which is known."""
+        """StringIds of keys, every one of which is known."""
         names = [""] * len(keys)
         where = np.searchsorted(np.array(self._first_keys), keys, side="right") - 1
         for number in np.unique(where).tolist():
@@ -95,10 +95,10 @@ class Names:
 
     def key(self, name: str) -> int | None:
         """Key of a name, None if it never had one."""
-        return self.by_name.get(name)
+        return self.keys_by_id.get(name)
 
     @property
-    def by_name(self) -> dict[str, int]:
+    def keys_by_id(self) -> dict[str, int]:
         """Keys by name; made at the first question, as search has none."""
         if self._keys is None:
             self._keys = {

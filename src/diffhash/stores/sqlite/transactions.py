@@ -1,4 +1,4 @@
-"""An open collection: its connection, its state in memory, and who may use it when."""
+"""An open collection: its connection, its snapshot in memory, and who may use it when."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ from .database import Database
 from .filter_cache import FilterCache
 from .filter_sql import add_functions
 from .lock import WriterLock
-from .snapshot import State
+from .snapshot import Snapshot
 
-__all__ = ["Session"]
+__all__ = ["Transactions"]
 
 
-class Session:
-    """What all parts of a collection stand on: transactions over a file and a state that follows it."""
+class Transactions:
+    """What all parts of a collection stand on: transactions over a file and a snapshot that follows it."""
 
     def __init__(self, path: Path, lock: WriterLock | None, kernel: Any) -> None:
         self._db = Database(path, writable=lock is not None)
         self._lock = threading.RLock()
         self._process = os.getpid()
         self._kernel = kernel
-        self._loaded: tuple[int, BaseHasher] | None = None
+        self._model: tuple[int, BaseHasher] | None = None
         self._filters = FilterCache()
         self._count: int | None = None
-        #: Set while the state in memory may be behind the file, or half changed: after an interrupt it stays so.
-        self._unsure = False
-        self._finish = weakref.finalize(self, _finish, self._db, lock, self._process)
+        #: Set while the snapshot in memory may be behind the file, or half changed: after an interrupt it stays so.
+        self._snapshot_stale = False
+        self._finalizer = weakref.finalize(self, _close_file, self._db, lock, self._process)
         try:
             self._connected()
             with self._db.reading():
-                self._seen: int | None = self._db.version()
-                self._state = State(self._db)
+                self._data_version: int | None = self._db.version()
+                self._snapshot = Snapshot(self._db)
             if lock is not None:
-                lock.mark(self._state.identity)
+                lock.mark(self._snapshot.identity)
         except BaseException:
             with contextlib.suppress(CollectionError):
-                self._finish()
+                self._finalizer()
             raise
 
     def _connected(self) -> None:
@@ -71,24 +71,24 @@ class Session:
     @property
     def n_bits(self) -> int:
         """Bits of a code."""
-        return self._state.n_bits
+        return self._snapshot.n_bits
 
     @property
     def modalities(self) -> tuple[str, ...]:
         """Modalities of the model."""
-        return self._state.modalities
+        return self._snapshot.modalities
 
     @property
     def id_kind(self) -> str:
         """Kind of the ids: "int", "str", or "" while there is none."""
-        with self._reading() as state:
-            return state.id_kind
+        with self._reading() as snapshot:
+            return snapshot.id_kind
 
     @property
     def hasher(self) -> BaseHasher:
         """The fitted model in the file, read when it is first needed."""
-        with self._reading() as state:
-            if self._loaded is None or self._loaded[0] != state.generation:
+        with self._reading() as snapshot:
+            if self._model is None or self._model[0] != snapshot.generation:
                 model = self._db.value("SELECT value FROM meta WHERE name = 'model'")
                 try:
                     hasher = hasher_from_bytes(
@@ -98,13 +98,13 @@ class Session:
                     raise CollectionFileError(
                         f"Collection: the model in {self.path} is damaged: {error}"
                     ) from error
-                self._loaded = state.generation, hasher
-            return self._loaded[1]
+                self._model = snapshot.generation, hasher
+            return self._model[1]
 
     def __len__(self) -> int:
-        with self._reading() as state:
+        with self._reading() as snapshot:
             if self._count is None:
-                self._count = state.count()
+                self._count = snapshot.count()
             return self._count
 
     def close(self) -> None:
@@ -113,7 +113,7 @@ class Session:
         Closing twice does no harm.
         """
         with self._lock:
-            self._finish()
+            self._finalizer()
 
     def __enter__(self) -> Any:
         self._check_open()
@@ -123,55 +123,57 @@ class Session:
         self.close()
 
     def _check_open(self) -> None:
-        if not self._finish.alive:
+        if not self._finalizer.alive:
             raise CollectionError(f"Collection: {self.path} was closed. Open it again.")
         if os.getpid() != self._process:
             raise CollectionError(
                 f"Collection: {self.path} was opened before this process was forked. Open it again here: "
                 "a connection cannot be shared between processes."
             )
-        if self._db.check_place():
-            self._seen = None
+        if self._db.check_not_replaced():
+            self._data_version = None
             self._connected()
 
-    def _changed(self) -> None:
-        """Forget what was worked out from the state before."""
+    def _clear_caches(self) -> None:
+        """Forget what was worked out from the snapshot before."""
         self._filters.clear()
         self._count = None
 
-    def _refresh(self) -> State:
-        """Take in what others have written, or make the state anew if it is in doubt; within a transaction."""
+    def _refresh(self) -> Snapshot:
+        """Take in what others have written, or make the snapshot anew if it is in doubt; within a transaction."""
         version = self._db.version()
-        if self._unsure or version != self._seen:
-            doubtful, self._unsure = self._unsure, True
-            self._changed()
-            self._state = self._state.replaced(self._db) if doubtful else self._state.refresh(self._db)
-            self._seen = version
-            self._unsure = False
-        return self._state
+        if self._snapshot_stale or version != self._data_version:
+            doubtful, self._snapshot_stale = self._snapshot_stale, True
+            self._clear_caches()
+            self._snapshot = (
+                self._snapshot.replaced(self._db) if doubtful else self._snapshot.refresh(self._db)
+            )
+            self._data_version = version
+            self._snapshot_stale = False
+        return self._snapshot
 
     @contextlib.contextmanager
-    def _trusting(self) -> Iterator[None]:
-        """Trust the state no longer if its use ends in anything but a complaint of ours."""
+    def _stale_after_errors(self) -> Iterator[None]:
+        """Trust the snapshot no longer if its use ends in anything but a complaint of ours."""
         try:
             yield
         except DiffhashError:
             raise
         except BaseException:
-            self._unsure = True
+            self._snapshot_stale = True
             raise
 
     @contextlib.contextmanager
-    def _reading(self) -> Iterator[State]:
-        """One state of the file, in memory and on the disk."""
+    def _reading(self) -> Iterator[Snapshot]:
+        """One snapshot of the file, in memory and on the disk."""
         with self._lock:
             self._check_open()
-            with self._db.reading(), self._trusting():
+            with self._db.reading(), self._stale_after_errors():
                 yield self._refresh()
 
     @contextlib.contextmanager
-    def _writing(self, caller: str) -> Iterator[tuple[State, list[Callable[[], None]]]]:
-        """All of the changes, or none; what is put on the list is done to the state once they are stored."""
+    def _writing(self, caller: str) -> Iterator[tuple[Snapshot, list[Callable[[], None]]]]:
+        """All of the changes, or none; what is put on the list is done to the snapshot once they are stored."""
         with self._lock:
             self._check_open()
             if not self.writable:
@@ -179,23 +181,23 @@ class Session:
                     f"{caller}: {self.path} was opened for reading. Open it with writable=True."
                 )
             after: list[Callable[[], None]] = []
-            with self._db.writing(), self._trusting():
+            with self._db.writing(), self._stale_after_errors():
                 yield self._refresh(), after
-                self._unsure = True
-            self._changed()
+                self._snapshot_stale = True
+            self._clear_caches()
             for change in after:
                 change()
-            self._unsure = False
+            self._snapshot_stale = False
 
     def _held(self, *, writing: bool) -> contextlib.AbstractContextManager[object]:
         """A while in which the model does not change: other processes cannot write while this one may."""
         return self._lock if writing else self._reading()
 
-    def _modality(self, modality: Any, state: State, caller: str) -> str:
-        return known_modality(modality, state.modalities, caller=caller)
+    def _known_modality(self, modality: Any, snapshot: Snapshot, caller: str) -> str:
+        return known_modality(modality, snapshot.modalities, caller=caller)
 
 
-def _finish(db: Database, lock: WriterLock | None, process: int) -> None:
+def _close_file(db: Database, lock: WriterLock | None, process: int) -> None:
     # A forked child has neither the locks nor the right to close what its parent uses.
     if os.getpid() != process:
         return

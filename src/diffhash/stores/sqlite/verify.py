@@ -13,7 +13,7 @@ from ...errors import DiffhashError
 from ...hashers.model_io import hasher_from_bytes
 from .database import Database
 from .payloads import indexed_fields, kind_of
-from .snapshot import State
+from .snapshot import Snapshot
 
 __all__ = ["VerifyReport", "verify"]
 
@@ -48,58 +48,58 @@ def verify(db: Database, *, kernel: Any) -> VerifyReport:
     problems = [
         f"SQLite: {row[0]}" for row in db.execute(f"PRAGMA integrity_check({_MOST})") if row[0] != "ok"
     ]
-    state = None
+    snapshot = None
     try:
-        state = State(db)
-        problems += _check_state(state)
+        snapshot = Snapshot(db)
+        problems += _check_snapshot(snapshot)
     except DiffhashError as error:
         problems.append(str(error))
-    problems += _check_model(db, state, kernel)
-    n_payloads, found = _check_payloads(db, state)
+    problems += _check_model(db, snapshot, kernel)
+    n_payloads, found = _check_payloads(db, snapshot)
     problems += found
     return VerifyReport(
         tuple(problems[:_MOST]),
-        0 if state is None else sum(map(len, state.shelves.values())),
-        0 if state is None else state.count(),
+        0 if snapshot is None else sum(map(len, snapshot.modality_codes.values())),
+        0 if snapshot is None else snapshot.count(),
         n_payloads,
     )
 
 
-def _check_state(state: State) -> list[str]:
+def _check_snapshot(snapshot: Snapshot) -> list[str]:
     problems = []
-    for modality, shelf in state.shelves.items():
-        keys = shelf.keys[shelf.positions()]
+    for modality, stored in snapshot.modality_codes.items():
+        keys = stored.keys[stored.positions()]
         if len(np.unique(keys)) != len(keys):
             problems.append(f"an id has several codes in modality {modality!r}")
-        if len(keys) and int(keys.max()) > state.next_key:
-            problems.append(f"the next id, {state.next_key}, is not above all in modality {modality!r}")
-        if state.id_kind == "str":
-            names = state.names.by_name
+        if len(keys) and int(keys.max()) > snapshot.next_key:
+            problems.append(f"the next id, {snapshot.next_key}, is not above all in modality {modality!r}")
+        if snapshot.id_kind == "str":
+            names = snapshot.string_ids.keys_by_id
             known = np.fromiter(names.values(), dtype=np.int64, count=len(names))
             if not np.isin(keys, known).all():
                 problems.append(f"an object of modality {modality!r} has no name")
-        elif not state.id_kind and len(keys):
+        elif not snapshot.id_kind and len(keys):
             problems.append("there are objects, but no kind of ids")
-    if len(state.names.by_name) != state.n_names:
+    if len(snapshot.string_ids.keys_by_id) != snapshot.n_string_ids:
         problems.append("a name is there twice")
     return problems
 
 
-def _check_model(db: Database, state: State | None, kernel: Any) -> list[str]:
+def _check_model(db: Database, snapshot: Snapshot | None, kernel: Any) -> list[str]:
     try:
         model = db.value("SELECT value FROM meta WHERE name = 'model'")
         hasher = hasher_from_bytes(bytes(model), name="the model", kernel=kernel)
     except (DiffhashError, TypeError) as error:
         return [f"model: {error}"]
-    if state is not None and (hasher.n_bits, set(hasher.modalities_)) != (
-        state.n_bits,
-        set(state.modalities),
+    if snapshot is not None and (hasher.n_bits, set(hasher.modalities_)) != (
+        snapshot.n_bits,
+        set(snapshot.modalities),
     ):
         return ["the model has other bits or modalities than the collection"]
     return []
 
 
-def _check_payloads(db: Database, state: State | None) -> tuple[int, list[str]]:
+def _check_payloads(db: Database, snapshot: Snapshot | None) -> tuple[int, list[str]]:
     problems: list[str] = []
     fields = indexed_fields(db)
     entries = {}
@@ -120,9 +120,9 @@ def _check_payloads(db: Database, state: State | None) -> tuple[int, list[str]]:
             problems.append(f"payload {key} is damaged: {error}")
     if not agree or entries:
         problems.append("the index of payload fields does not agree with the payloads")
-    if state is not None and keys:
+    if snapshot is not None and keys:
         numbers = np.array(keys, dtype=np.int64)
-        alone = numbers[~state.has_any(numbers)]
+        alone = numbers[~snapshot.has_any(numbers)]
         if len(alone):
             problems.append(f"{len(alone)} payloads belong to no object")
     return len(keys), problems

@@ -17,19 +17,19 @@ from ..ids import Ids, check_kind, read_ids
 from ..protocol import Id
 from . import segments
 from .payloads import delete_payloads, encode_payloads, index_field, store_payloads
-from .schema import NAMES, codes_stream, removals_stream
-from .snapshot import State
-from .string_ids import pack_names
-from .transactions import Session
+from .schema import STRING_IDS, codes_stream, removals_stream
+from .snapshot import Snapshot
+from .string_ids import pack_strings
+from .transactions import Transactions
 
 __all__ = ["Writing"]
 
 _LAST = np.iinfo(np.int64).max
-#: Names in one segment, at most.
+#: StringIds in one segment, at most.
 _NAMES = 200_000
 
 
-class Writing(Session):
+class Writing(Transactions):
     """The part of a collection that writes."""
 
     def add_codes(
@@ -66,48 +66,50 @@ class Writing(Session):
         if given is not None and len(given) != len(codes):
             raise InputError(f"{caller}: {len(codes)} objects need {len(codes)} ids, got {len(given)}.")
         texts = encode_payloads(payloads, len(codes), caller=caller)
-        with self._writing(caller) as (state, after):
-            modality = self._modality(modality, state, caller)
-            _check_codes(codes, state.n_bits, caller)
+        with self._writing(caller) as (snapshot, after):
+            modality = self._known_modality(modality, snapshot, caller)
+            _check_codes(codes, snapshot.n_bits, caller)
             if not len(codes):
                 return []
-            keys, names = _keys_for(state, given, len(codes), caller)
-            shelf, number = state.shelves[modality], state.modalities.index(modality)
-            old = shelf.find(keys)
+            keys, names = _keys_for(snapshot, given, len(codes), caller)
+            stored, number = snapshot.modality_codes[modality], snapshot.modalities.index(modality)
+            old = stored.find(keys)
             there = np.flatnonzero(old >= 0)
             if len(there) and not replace:
-                known = state.ids_of(keys[there[:1]])[0]
+                known = snapshot.ids_of(keys[there[:1]])[0]
                 raise InputError(
                     f"{caller}: id {known!r} is there already in modality {modality!r}. "
                     "Nothing was added. Use upsert to replace it."
                 )
             gone = old[there]
-            segments.append(self._db, removals_stream(number), shelf.n_removals, gone, b"")
-            packed = self._append_names(state, names)
-            segments.append(self._db, codes_stream(number), shelf.n_positions, keys, codes.tobytes())
+            segments.append(self._db, removals_stream(number), stored.n_removals, gone, b"")
+            packed = self._append_string_ids(snapshot, names)
+            segments.append(self._db, codes_stream(number), stored.n_positions, keys, codes.tobytes())
             store_payloads(self._db, keys, texts)
             kind = "int" if given is None else given.kind
-            next_key = max(state.next_key, min(int(keys.max()), _LAST - 1) + 1)
+            next_key = max(snapshot.next_key, min(int(keys.max()), _LAST - 1) + 1)
             self._set_meta({"id_kind": kind, "next_key": next_key})
 
             def apply() -> None:
-                state.id_kind, state.next_key = kind, next_key
+                snapshot.id_kind, snapshot.next_key = kind, next_key
                 for block, data in packed:
-                    state.names.append(block, data)
-                    state.n_names += len(block)
-                shelf.add(codes, keys)
-                shelf.remove(gone)
+                    snapshot.string_ids.append(block, data)
+                    snapshot.n_string_ids += len(block)
+                stored.add(codes, keys)
+                stored.remove(gone)
 
             after.append(apply)
-        return keys.tolist() if given is None or kind == "int" else list(given.names)
+        return keys.tolist() if given is None or kind == "int" else list(given.strings)
 
-    def _append_names(self, state: State, names: dict[str, int]) -> list[tuple[NDArray[np.int64], bytes]]:
-        """Store the names that are new; gives what the state has to take in."""
+    def _append_string_ids(
+        self, snapshot: Snapshot, names: dict[str, int]
+    ) -> list[tuple[NDArray[np.int64], bytes]]:
+        """Store the names that are new; gives what the snapshot has to take in."""
         packed = []
         listed, new = list(names), np.array(list(names.values()), dtype=np.int64)
         for begin in range(0, len(listed), _NAMES):
-            block, data = new[begin : begin + _NAMES], pack_names(listed[begin : begin + _NAMES])
-            segments.append(self._db, NAMES, state.n_names + begin, block, data)
+            block, data = new[begin : begin + _NAMES], pack_strings(listed[begin : begin + _NAMES])
+            segments.append(self._db, STRING_IDS, snapshot.n_string_ids + begin, block, data)
             packed.append((block, data))
         return packed
 
@@ -133,21 +135,25 @@ class Writing(Session):
         """
         caller = "Collection.delete"
         wanted = read_ids(ids, caller=caller, unique=False)
-        with self._writing(caller) as (state, after):
-            check_kind(wanted, state.id_kind, caller=caller)
-            chosen = state.modalities if modality is None else (self._modality(modality, state, caller),)
-            keys = np.unique(_known_keys(state, wanted))
+        with self._writing(caller) as (snapshot, after):
+            check_kind(wanted, snapshot.id_kind, caller=caller)
+            chosen = (
+                snapshot.modalities
+                if modality is None
+                else (self._known_modality(modality, snapshot, caller),)
+            )
+            keys = np.unique(_known_keys(snapshot, wanted))
             hit, left = np.zeros(len(keys), dtype=np.bool_), np.zeros(len(keys), dtype=np.bool_)
-            for number, name in enumerate(state.modalities):
-                shelf = state.shelves[name]
-                found = shelf.find(keys)
+            for number, name in enumerate(snapshot.modalities):
+                stored = snapshot.modality_codes[name]
+                found = stored.find(keys)
                 if name not in chosen:
                     left |= found >= 0
                     continue
                 hit |= found >= 0
                 gone = found[found >= 0]
-                segments.append(self._db, removals_stream(number), shelf.n_removals, gone, b"")
-                after.append(lambda shelf=shelf, gone=gone: shelf.remove(gone))  # type: ignore[misc]
+                segments.append(self._db, removals_stream(number), stored.n_removals, gone, b"")
+                after.append(lambda stored=stored, gone=gone: stored.remove(gone))  # type: ignore[misc]
             delete_payloads(self._db, keys[hit & ~left])
         return int(hit.sum())
 
@@ -177,22 +183,22 @@ def _check_codes(codes: CodeArray, n_bits: int, caller: str) -> None:
 
 
 def _keys_for(
-    state: State, given: Ids | None, count: int, caller: str
+    snapshot: Snapshot, given: Ids | None, count: int, caller: str
 ) -> tuple[NDArray[np.int64], dict[str, int]]:
     """Keys of objects to be stored, and those of the names that are new."""
     if given is None:
-        if state.id_kind == "str":
+        if snapshot.id_kind == "str":
             raise InputError(f"{caller}: the ids of this collection are strings. Give ids.")
-        if state.next_key > _LAST - count:
-            raise InputError(f"{caller}: no whole numbers are left above {state.next_key - 1}. Give ids.")
-        return np.arange(state.next_key, state.next_key + count), {}
-    check_kind(given, state.id_kind, caller=caller)
+        if snapshot.next_key > _LAST - count:
+            raise InputError(f"{caller}: no whole numbers are left above {snapshot.next_key - 1}. Give ids.")
+        return np.arange(snapshot.next_key, snapshot.next_key + count), {}
+    check_kind(given, snapshot.id_kind, caller=caller)
     if given.kind != "str":
         return given.numbers, {}
-    by_name, new, keys = state.names.by_name, {}, np.empty(count, dtype=np.int64)
-    next_key = state.next_key
-    for row, name in enumerate(given.names):
-        key = by_name.get(name)
+    keys_by_id, new, keys = snapshot.string_ids.keys_by_id, {}, np.empty(count, dtype=np.int64)
+    next_key = snapshot.next_key
+    for row, name in enumerate(given.strings):
+        key = keys_by_id.get(name)
         if key is None:
             key = new[name] = next_key
             next_key += 1
@@ -200,9 +206,9 @@ def _keys_for(
     return keys, new
 
 
-def _known_keys(state: State, ids: Ids) -> NDArray[np.int64]:
+def _known_keys(snapshot: Snapshot, ids: Ids) -> NDArray[np.int64]:
     """Keys of ids, without those of names that were never stored."""
     if ids.kind != "str":
         return ids.numbers
-    found = (state.names.key(name) for name in ids.names)
+    found = (snapshot.string_ids.key(name) for name in ids.strings)
     return np.array([key for key in found if key is not None], dtype=np.int64)
