@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import FilterError
-from .sqlite.payloads import NUMBER, TEXT, kind_of
 
 __all__ = ["And", "Node", "Not", "OneOf", "Or", "Range", "fields_of", "matches", "parse"]
 
+#: Kinds of payload values. Only values of the same kind are compared.
+BOOL, NUMBER, TEXT, OTHER = 1, 2, 3, 4
 _RANGES = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
 _DEEPEST = 50
 
@@ -174,6 +175,19 @@ def fields_of(node: Node) -> set[str]:
     if isinstance(node, Not):
         return fields_of(node.node)
     return set().union(*(fields_of(part) for part in node.nodes))
+
+
+def kind_of(value: Any) -> tuple[int, Any] | None:
+    """How a value is compared: its kind, and the value that SQLite compares; None for null."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return BOOL, int(value)
+    if isinstance(value, int | float):
+        return NUMBER, value
+    if isinstance(value, str):
+        return TEXT, value
+    return OTHER, 0
 
 
 def matches(node: Node, payload: Mapping[str, Any]) -> bool:

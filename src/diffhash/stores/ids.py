@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .sqlite.packed_numbers import strictly_increasing
 
 __all__ = ["Ids", "check_kind", "read_ids"]
 
@@ -90,7 +89,8 @@ def _numbers(ids: Any, caller: str, unique: bool) -> Ids:
         numbers = np.array(ids, dtype=np.int64)
     except OverflowError as error:
         raise InputError(f"{caller}: ids must fit 64 bits.") from error
-    if unique and not strictly_increasing(numbers):
+    # Most ids come in order: only others need a sort.
+    if unique and np.any(numbers[1:] <= numbers[:-1]):
         ordered = np.sort(numbers)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):

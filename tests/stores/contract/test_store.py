@@ -8,7 +8,7 @@ import pytest
 from diffhash.errors import InputError, UnknownIdError
 from diffhash.stores import Hit, Item, Store
 
-from .made_codes import codes_of, random_codes
+from .sample_codes import codes_of, random_codes
 
 
 def found(hits):

@@ -8,7 +8,7 @@ import pytest
 from diffhash.errors import CodeError, FilterError, InputError, ParameterError, UnknownModalityError
 from diffhash.stores import Hit
 
-from .made_codes import codes_of, random_codes
+from .sample_codes import codes_of, random_codes
 
 # Names that mean something to SQL, to JSON paths, to HTML, to C, or to a shell.
 HOSTILE = [

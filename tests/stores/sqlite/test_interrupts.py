@@ -8,8 +8,8 @@ import pytest
 import diffhash as dh
 from diffhash.errors import CollectionError
 from diffhash.search.index import HammingIndex
+from diffhash.stores.sqlite.key_positions import GrowingArray, KeyPositions
 from diffhash.stores.sqlite.modality_codes import ModalityCodes
-from diffhash.stores.sqlite.packed_numbers import GrowingArray, KeyPositions
 
 
 def codes(n, first=0):

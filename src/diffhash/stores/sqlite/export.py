@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from ...errors import InputError, MissingExtraError
 from ...search import HammingIndex
 from ...types import CodeArray
+from ..payload_json import to_json
 from ..protocol import Item
-from .payloads import to_json
 from .snapshot import Snapshot
 
 __all__ = ["FORMATS", "write_faiss", "write_npy", "write_parquet"]

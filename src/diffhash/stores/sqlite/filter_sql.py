@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...types import BoolArray
-from ..filter_syntax import And, Node, Not, OneOf, Or, Range, fields_of, matches
+from ..filter_syntax import NUMBER, TEXT, And, Node, Not, OneOf, Or, Range, fields_of, kind_of, matches
+from ..payload_json import to_json
 from .database import Database
 from .modality_codes import ModalityCodes
-from .payloads import NUMBER, TEXT, indexed_fields, kind_of, to_json
+from .payloads import indexed_fields
 
 __all__ = ["add_functions", "select_rows"]
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...codes import code_bytes
 from ...search import HammingIndex
 from ...types import BoolArray, CodeArray
-from .packed_numbers import GrowingArray, KeyPositions, find_sorted
+from .key_positions import GrowingArray, KeyPositions, find_sorted
 
 __all__ = ["ModalityCodes"]
 

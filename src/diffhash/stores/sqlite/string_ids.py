@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .packed_numbers import find_sorted
+from .key_positions import find_sorted
 
 __all__ = ["StringIds", "join_packed_strings", "pack_strings", "unpack_strings"]
 

@@ -11,8 +11,9 @@ import numpy as np
 
 from ...errors import DiffhashError
 from ...hashers.model_io import hasher_from_bytes
+from ..filter_syntax import kind_of
 from .database import Database
-from .payloads import indexed_fields, kind_of
+from .payloads import indexed_fields
 from .snapshot import Snapshot
 
 __all__ = ["VerifyReport", "verify"]

@@ -14,9 +14,10 @@ from ...native.checks import as_codes
 from ...native.stored import check_padding
 from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
+from ..payload_json import encode_payloads
 from ..protocol import Id
 from . import segments
-from .payloads import delete_payloads, encode_payloads, index_field, store_payloads
+from .payloads import delete_payloads, index_field, store_payloads
 from .schema import STRING_IDS, codes_stream, removals_stream
 from .snapshot import Snapshot
 from .string_ids import pack_strings

@@ -21,7 +21,7 @@ from diffhash.errors import (
 from diffhash.stores.sqlite import segments
 from diffhash.stores.sqlite.lock import check_wal
 
-from .tools import codes, posix, sql
+from .helpers import codes, posix, sql
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved"])
