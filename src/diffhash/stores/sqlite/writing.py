@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...codes import code_bytes
-from ...errors import CodeError, FilterError, InputError
+from ...codes import check_codes, check_padding
+from ...errors import FilterError, InputError
 from ...native.checks import as_codes
-from ...native.stored import check_padding
 from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
 from ..payload_json import encode_payloads
@@ -69,7 +68,9 @@ class Writing(Transactions):
         texts = encode_payloads(payloads, len(codes), caller=caller)
         with self._writing(caller) as (snapshot, after):
             modality = self._known_modality(modality, snapshot, caller)
-            _check_codes(codes, snapshot.n_bits, caller)
+            check_padding(
+                check_codes(codes, n_bits=snapshot.n_bits, caller=caller), snapshot.n_bits, caller=caller
+            )
             if not len(codes):
                 return []
             keys, names = _keys_for(snapshot, given, len(codes), caller)
@@ -172,15 +173,6 @@ class Writing(Transactions):
             raise FilterError(f"{caller}: a field is named by a string, got {field!r}.") from None
         with self._writing(caller):
             index_field(self._db, field)
-
-
-def _check_codes(codes: CodeArray, n_bits: int, caller: str) -> None:
-    if codes.shape[1] != code_bytes(n_bits):
-        raise CodeError(
-            f"{caller}: codes of {n_bits} bits have {code_bytes(n_bits)} bytes, got shape {codes.shape}. "
-            "Encode them with the collection's hasher."
-        )
-    check_padding(codes, n_bits, caller=caller)
 
 
 def _keys_for(
