@@ -176,7 +176,7 @@ def test_creating_over_a_file(path, filled, hasher, tmp_path):
     with pytest.raises(CollectionError, match="being written to"):
         dh.Collection.create(path, hasher, overwrite=True)
     filled.close()
-    with pytest.raises(CollectionExistsError, match="is there already"):
+    with pytest.raises(CollectionExistsError, match="exists already"):
         dh.Collection.create(path, hasher)
     with dh.Collection.create(path, hasher, overwrite=True) as collection:
         assert len(collection) == 0
@@ -205,10 +205,10 @@ def test_what_create_and_open_refuse(tmp_path, hasher):
         ),
         (lambda: dh.Collection.create(tmp_path / "a\0b", hasher), InputError, "NUL"),
         (lambda: dh.Collection.create(3, hasher), InputError, "must be a path"),
-        (lambda: dh.Collection.create(tmp_path, hasher, overwrite=True), CollectionExistsError, "no file"),
+        (lambda: dh.Collection.create(tmp_path, hasher, overwrite=True), CollectionExistsError, "not a file"),
         (lambda: dh.Collection.open(tmp_path / "c.dh"), CollectionNotFoundError, "does not exist"),
         (lambda: dh.Collection.open(tmp_path / "c.dh", writable=True), FileNotFoundError, "does not exist"),
-        (lambda: dh.Collection.open(tmp_path), CollectionNotFoundError, "is no file"),
+        (lambda: dh.Collection.open(tmp_path), CollectionNotFoundError, "is not a file"),
     ]
     for act, error, message in cases:
         with pytest.raises(error, match=message):

@@ -251,8 +251,10 @@ AS_NOBODY = """
 import os, sys
 import numpy as np
 import diffhash as dh
+import diffhash.model.serialization
 from diffhash.errors import CollectionError, ReadOnlyCollectionError
 
+dh.Collection  # imported here: nobody may be unable to read the folder of the library
 path, expected = sys.argv[1], sys.argv[2]
 if os.getuid() == 0:  # for whom nothing is read-only
     os.setgid(65534)

@@ -1,4 +1,4 @@
-"""Writing a collection anew within its file: without what was removed, or with other codes."""
+"""Rewriting the streams of a collection: without removed objects, or with codes of a new model."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, ParameterError
-from ...hashers.base import BaseHasher
-from ...native.checks import MAX_BITS
+from ...model import HashModel
 from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
 from . import segments
@@ -18,25 +17,16 @@ from .schema import STRING_IDS, codes_stream, removals_stream
 from .snapshot import Snapshot
 from .string_ids import pack_strings
 
-__all__ = ["check_bits", "encode_all", "rewrite_streams", "store_model"]
+__all__ = ["encode_all", "rewrite_streams"]
 
 _BLOCK = 200_000
 
 
-def check_bits(hasher: BaseHasher, *, caller: str) -> None:
-    """Refuse a model whose codes could be stored but not searched."""
-    if hasher.n_bits > MAX_BITS:
-        raise ParameterError(
-            f"{caller}: a collection holds codes of at most {MAX_BITS} bits, the model makes {hasher.n_bits}. "
-            "Fit one with fewer bits. Nothing was written."
-        )
-
-
 def rewrite_streams(db: Database, snapshot: Snapshot, codes: Mapping[str, CodeArray] | None = None) -> None:
-    """Write all streams again, in the order of their entries; within a transaction.
+    """Write all streams again without removed entries; within a transaction.
 
-    ``codes`` by modality are those of the objects that are there, in order; by default their own.
-    Who has read the file before has to read it again: its generation goes up.
+    ``codes`` by modality are the new codes of the stored objects, in order; by default the codes stay.
+    The generation goes up, so that everyone who has read the file reads it again.
     """
     kept = []
     for number, modality in enumerate(snapshot.modalities):
@@ -59,12 +49,12 @@ def rewrite_streams(db: Database, snapshot: Snapshot, codes: Mapping[str, CodeAr
     db.execute("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
 
 
-def encode_all(snapshot: Snapshot, hasher: BaseHasher, features: Any, *, caller: str) -> dict[str, CodeArray]:
-    """Codes of everything that is stored, by a new model; refuses if features of something are missing."""
-    if set(hasher.modalities_) != set(snapshot.modalities):
+def encode_all(snapshot: Snapshot, model: HashModel, features: Any, *, caller: str) -> dict[str, CodeArray]:
+    """Codes of all stored objects, made by a new model; an error if features are missing."""
+    if set(model.modalities) != set(snapshot.modalities):
         raise ParameterError(
             f"{caller}: the collection has the modalities {', '.join(map(repr, snapshot.modalities))}, "
-            f"the new model {', '.join(map(repr, hasher.modalities_))}. Fit it on the same ones."
+            f"the new model {', '.join(map(repr, model.modalities))}. Fit it on the same ones."
         )
     if not isinstance(features, Mapping):
         raise InputError(f"{caller}: features must be a dict of (ids, features) by modality.")
@@ -74,11 +64,11 @@ def encode_all(snapshot: Snapshot, hasher: BaseHasher, features: Any, *, caller:
         wanted = stored.keys[stored.positions()]
         given = features.get(modality)
         if given is None and not len(wanted):
-            given = [], np.empty((0, hasher.n_features_in_[modality]))
+            given = [], np.empty((0, model.n_features[modality]))
         if given is None:
             raise InputError(
-                f"{caller}: features of modality {modality!r} are missing. Without them its codes cannot be "
-                "made anew, and old ones do not fit the new model. Nothing was changed."
+                f"{caller}: features of modality {modality!r} are missing. Without them its objects cannot be "
+                "encoded again, and their old codes do not fit the new model. Nothing was changed."
             )
         try:
             ids, X = given
@@ -87,7 +77,7 @@ def encode_all(snapshot: Snapshot, hasher: BaseHasher, features: Any, *, caller:
         chosen = read_ids(ids, caller=caller, unique=True)
         check_kind(chosen, snapshot.id_kind, caller=caller)
         rows = _rows(snapshot, chosen, wanted, modality, caller)
-        encoded = hasher.encode(X, modality=modality)
+        encoded = model.encode(X, modality=modality)
         if len(encoded) != len(chosen):
             raise InputError(
                 f"{caller}: modality {modality!r} has {len(chosen)} ids and {len(encoded)} rows of features."
@@ -98,19 +88,14 @@ def encode_all(snapshot: Snapshot, hasher: BaseHasher, features: Any, *, caller:
 
 def _rows(snapshot: Snapshot, ids: Ids, wanted: Any, modality: str, caller: str) -> Any:
     """The row of each wanted key among the ids."""
-    if ids.kind == "str":
-        keys = np.array(
-            [snapshot.string_ids.keys_by_id.get(name, -1) for name in ids.strings], dtype=np.int64
-        )
-    else:
-        keys = ids.numbers
+    keys = snapshot.keys_of(ids)
     order = np.argsort(keys, kind="stable")
     places = np.minimum(np.searchsorted(keys, wanted, sorter=order), max(len(keys) - 1, 0))
     missing = wanted if not len(keys) else wanted[keys[order[places]] != wanted]
     if len(missing):
         raise InputError(
             f"{caller}: features of {len(missing)} stored objects of modality {modality!r} are missing, "
-            f"of {snapshot.ids_of(missing[:1])[0]!r} for one. Nothing was changed."
+            f"for example of {snapshot.ids_of(missing[:1])[0]!r}. Nothing was changed."
         )
     if len(keys) != len(wanted):
         raise InputError(
@@ -118,9 +103,3 @@ def _rows(snapshot: Snapshot, ids: Ids, wanted: Any, modality: str, caller: str)
             "Add new objects after the refit. Nothing was changed."
         )
     return order[places] if len(keys) else order
-
-
-def store_model(db: Database, hasher: BaseHasher) -> None:
-    """Replace the model; within a transaction."""
-    db.execute("UPDATE meta SET value = ? WHERE name = 'model'", (hasher.model_.to_bytes(),))
-    db.execute("UPDATE meta SET value = ? WHERE name = 'n_bits'", (int(hasher.n_bits),))

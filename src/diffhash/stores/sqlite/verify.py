@@ -1,4 +1,4 @@
-"""Reading everything in a collection's file, and saying what does not hold together."""
+"""Reading the whole file of a collection and checking that its parts agree."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from .snapshot import Snapshot
 
 __all__ = ["VerifyReport", "verify"]
 
-_MOST = 20
+_MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What :meth:`Collection.verify` found.
+    """Result of :meth:`Collection.verify`.
 
     Attributes
     ----------
     problems : tuple of str
-        Empty if all is well; at most 20.
+        Empty if nothing is wrong; at most 20.
     n_codes, n_objects, n_payloads : int
-        What was read.
+        Numbers of what was read.
     """
 
     problems: tuple[str, ...]
@@ -45,9 +45,11 @@ class VerifyReport:
 
 
 def verify(db: Database, *, kernel: Any) -> VerifyReport:
-    """Read the whole file; within a transaction."""
+    """Read and check the whole file; within a transaction."""
     problems = [
-        f"SQLite: {row[0]}" for row in db.execute(f"PRAGMA integrity_check({_MOST})") if row[0] != "ok"
+        f"SQLite: {row[0]}"
+        for row in db.execute(f"PRAGMA integrity_check({_MAX_PROBLEMS})")
+        if row[0] != "ok"
     ]
     snapshot = None
     try:
@@ -59,7 +61,7 @@ def verify(db: Database, *, kernel: Any) -> VerifyReport:
     n_payloads, found = _check_payloads(db, snapshot)
     problems += found
     return VerifyReport(
-        tuple(problems[:_MOST]),
+        tuple(problems[:_MAX_PROBLEMS]),
         0 if snapshot is None else sum(map(len, snapshot.modality_codes.values())),
         0 if snapshot is None else snapshot.count(),
         n_payloads,
@@ -73,16 +75,17 @@ def _check_snapshot(snapshot: Snapshot) -> list[str]:
         if len(np.unique(keys)) != len(keys):
             problems.append(f"an id has several codes in modality {modality!r}")
         if len(keys) and int(keys.max()) > snapshot.next_key:
-            problems.append(f"the next id, {snapshot.next_key}, is not above all in modality {modality!r}")
+            problems.append(
+                f"the next id, {snapshot.next_key}, is not larger than all ids of modality {modality!r}"
+            )
         if snapshot.id_kind == "str":
-            names = snapshot.string_ids.keys_by_id
-            known = np.fromiter(names.values(), dtype=np.int64, count=len(names))
+            known = list(snapshot.string_ids.keys_by_id.values())
             if not np.isin(keys, known).all():
-                problems.append(f"an object of modality {modality!r} has no name")
+                problems.append(f"an object of modality {modality!r} has no id")
         elif not snapshot.id_kind and len(keys):
-            problems.append("there are objects, but no kind of ids")
-    if len(snapshot.string_ids.keys_by_id) != snapshot.n_string_ids:
-        problems.append("a name is there twice")
+            problems.append("there are objects, but the kind of their ids is not recorded")
+    if len(snapshot.string_ids.keys_by_id) != len(snapshot.string_ids):
+        problems.append("an id is stored twice")
     return problems
 
 
@@ -96,7 +99,7 @@ def _check_model(db: Database, snapshot: Snapshot | None, kernel: Any) -> list[s
         snapshot.n_bits,
         set(snapshot.modalities),
     ):
-        return ["the model has other bits or modalities than the collection"]
+        return ["the number of bits or the modalities of the model differ from those of the collection"]
     return []
 
 
@@ -120,10 +123,10 @@ def _check_payloads(db: Database, snapshot: Snapshot | None) -> tuple[int, list[
         except (ValueError, AttributeError, TypeError) as error:
             problems.append(f"payload {key} is damaged: {error}")
     if not agree or entries:
-        problems.append("the index of payload fields does not agree with the payloads")
+        problems.append("the index of payload fields does not match the payloads")
     if snapshot is not None and keys:
         numbers = np.array(keys, dtype=np.int64)
         alone = numbers[~snapshot.has_any(numbers)]
         if len(alone):
-            problems.append(f"{len(alone)} payloads belong to no object")
+            problems.append(f"{len(alone)} payloads belong to an object that does not exist")
     return len(keys), problems
