@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from .errors import FeatureCountError, InputError, NonFiniteError, ParameterError, UnknownModalityError
@@ -23,6 +23,7 @@ __all__ = [
     "check_number",
     "check_seed",
     "check_view",
+    "is_sparse",
     "known_modality",
 ]
 
@@ -56,6 +57,20 @@ def as_array(value: Any, who: str) -> NDArray[Any]:
         raise InputError(f"{who} cannot be converted to an array. ({error})") from error
 
 
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse array or matrix of SciPy.
+
+    SciPy is not imported for it: if nobody has imported it, X cannot be sparse.
+    """
+    return "scipy.sparse" in sys.modules and bool(_scipy_sparse().issparse(X))
+
+
+def _scipy_sparse() -> Any:
+    import scipy.sparse
+
+    return scipy.sparse
+
+
 def check_view(X: Any, *, caller: str, modality: str) -> Any:
     """Check the features of one modality; returns float32 or float64, dense or CSR, finite, not empty.
 
@@ -66,7 +81,7 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InputError(f"{who} has masked values. Fill or remove them first.")
     # A csr_array, not a csr_matrix: with the latter * is a matrix product.
-    X = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else as_array(X, who)
+    X = _scipy_sparse().csr_array(X) if is_sparse(X) else as_array(X, who)
     if X.ndim != 2:
         raise InputError(
             f"{who} must have two dimensions, (objects, features), got shape {X.shape}. "
@@ -81,11 +96,11 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
     _check_finite(X, who)
-    return X if scipy.sparse.issparse(X) or X.flags.forc else np.ascontiguousarray(X)
+    return X if is_sparse(X) or X.flags.forc else np.ascontiguousarray(X)
 
 
 def _check_finite(X: Any, who: str) -> None:
-    values = X.data if scipy.sparse.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     # A sum of squares needs a single pass, by BLAS if the memory is contiguous. It may overflow for finite
     # values, so after a bad sum the values are checked one by one.
     with np.errstate(over="ignore", invalid="ignore"):
@@ -99,7 +114,7 @@ def _check_finite(X: Any, who: str) -> None:
     bad = ~np.isfinite(values)
     if not bad.any():
         return
-    if scipy.sparse.issparse(X):
+    if is_sparse(X):
         entry = int(np.flatnonzero(bad)[0])
         row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
         column, value = int(X.indices[entry]), values[entry]
