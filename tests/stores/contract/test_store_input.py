@@ -101,11 +101,11 @@ def test_bad_input_is_refused_and_changes_nothing(store):
         ),
         (lambda: store.add_codes(one, modality="x", ids=[2], payloads={"n": 1}), InputError, "list of dicts"),
         (lambda: store.add_codes(one, modality="x", ids=[2], payloads=["n"]), InputError, "payload 0"),
-        (lambda: store.add_codes(one, modality="x", ids=[2], payloads=[{1: 2}]), InputError, "no string"),
+        (lambda: store.add_codes(one, modality="x", ids=[2], payloads=[{1: 2}]), InputError, "not a string"),
         (
             lambda: store.add_codes(one, modality="x", ids=[2], payloads=[{"a": {1: 2}}]),
             InputError,
-            "no string",
+            "not a string",
         ),
         (
             lambda: store.add_codes(one, modality="x", ids=[2], payloads=[{"a": circular}]),

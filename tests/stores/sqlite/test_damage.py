@@ -28,7 +28,7 @@ from .helpers import sql
 @pytest.mark.parametrize("writable", [False, True])
 def test_a_file_that_is_no_database_is_refused_and_left_alone(path, content, writable):
     path.write_bytes(content)
-    with pytest.raises(CollectionFileError, match=r"no collection|damaged"):
+    with pytest.raises(CollectionFileError, match=r"not a collection|damaged"):
         dh.Collection.open(path, writable=writable)
     assert path.read_bytes() == content
     assert [file.name for file in path.parent.iterdir()] == [path.name]
@@ -38,7 +38,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(path, content, wri
 def test_a_database_of_another_program_is_refused_and_left_alone(path, writable):
     sql(path, "CREATE TABLE notes (text)", "INSERT INTO notes VALUES ('precious')")
     before = path.read_bytes()
-    with pytest.raises(CollectionFileError, match="no collection of diffhash"):
+    with pytest.raises(CollectionFileError, match="not a collection of diffhash"):
         dh.Collection.open(path, writable=writable)
     assert path.read_bytes() == before
 
@@ -65,7 +65,7 @@ def test_tables_that_are_not_ours_are_refused(path, filled, statement):
     """A trigger in the file would run with our own statements."""
     filled.close()
     sql(path, statement)
-    with pytest.raises(CollectionFileError, match="other tables"):
+    with pytest.raises(CollectionFileError, match="does not have the tables"):
         dh.Collection.open(path)
 
 

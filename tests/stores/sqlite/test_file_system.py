@@ -49,7 +49,7 @@ def test_a_file_that_is_taken_away_while_open(path, filled, hasher, how):
         with pytest.raises(error, match=r"Open it again|no file"):
             act()
     if how == "replaced":  # the log there is that of the old file
-        with pytest.raises(CollectionFileError, match="is not the file beside which"):
+        with pytest.raises(CollectionFileError, match="was not written for the file"):
             dh.Collection.open(path)
     reader.close()
     filled.close()
@@ -116,7 +116,7 @@ def test_the_log_of_a_killed_writer_is_not_read_into_another_file(path, filled, 
     backup.replace(path)
 
     for writable in (False, True):
-        with pytest.raises(CollectionFileError, match="is not the file beside which"):
+        with pytest.raises(CollectionFileError, match="was not written for the file"):
             dh.Collection.open(path, writable=writable)
     assert path.read_bytes() == before
     for suffix in ("-wal", "-shm", "-lock"):
@@ -159,7 +159,7 @@ def test_another_collection_in_a_file_of_the_same_number_is_told(path, filled, h
     with path.open("r+b") as file:
         file.write(other.read_bytes())
         file.truncate()
-    with pytest.raises(CollectionFileError, match=r"remove \S+-lock, and nothing else") as told:
+    with pytest.raises(CollectionFileError, match=r"remove \S+-lock and nothing else") as told:
         dh.Collection.open(path)
     assert str(told.value).index("objects.dh-lock") < str(told.value).rindex("objects.dh-wal")
 
@@ -336,4 +336,4 @@ def test_a_log_in_a_read_only_folder_is_read_or_told(path, filled, open_folder):
 
     assert done.returncode == 0 or "cannot be written to or opened" in done.stderr
     if done.returncode:
-        assert "copy.dh-wal, both have to be copied" in done.stderr
+        assert "copy.dh-wal, copy both files" in done.stderr

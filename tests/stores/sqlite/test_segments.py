@@ -40,7 +40,7 @@ def test_small_segments_are_put_together_and_readers_go_on_from_anywhere(db):
 
 
 def test_large_additions_are_cut(db, monkeypatch):
-    monkeypatch.setattr(segments, "_LARGE", 1000)
+    monkeypatch.setattr(segments, "_MAX_BYTES", 1000)
     data = np.random.default_rng(1).integers(0, 256, (5000, 3), dtype=np.uint8).tobytes()
     with db.writing():
         segments.append(db, 1, 0, np.arange(5000) * 2, data)
@@ -65,7 +65,7 @@ def test_a_stream_that_grew_behind_the_writers_back_is_not_appended_to(db):
     with db.writing():
         segments.append(db, 1, 0, np.arange(2), b"abcdef")
 
-    with pytest.raises(CollectionFileError, match="behind the writer's back"), db.writing():
+    with pytest.raises(CollectionFileError, match="by another program"), db.writing():
         segments.append(db, 1, 1, np.arange(1), b"abc")
 
     assert entries_of(db, 1) == ([0, 1], b"abcdef")
