@@ -15,6 +15,7 @@ from ..types import CodeArray
 __all__ = ["Hit", "Id", "Item", "Store"]
 
 Id = int | str
+"""Id of an object: a whole number of 64 bits, or a string."""
 
 
 @dataclass(frozen=True)

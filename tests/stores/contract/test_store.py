@@ -120,6 +120,23 @@ def test_delete_counts_ids_and_a_payload_goes_with_the_last_code(store):
     assert store.get("a")[0].payload == {}
 
 
+@pytest.mark.parametrize("ids", [[10, 11, 12], ["a", "b", "c"]], ids=["numbers", "strings"])
+@pytest.mark.parametrize("modality", [None, "x"])
+def test_delete_ignores_unknown_ids_and_says_how_many_it_removed(store, ids, modality):
+    """HammingIndex.remove does the same."""
+    unknown = [99, -1] if ids[0] == 10 else ["", "nobody"]
+    store.add_codes(codes_of([0], [1], [2]), modality="x", ids=ids)
+
+    assert store.delete(unknown, modality=modality) == 0
+    assert store.delete(unknown[0], modality=modality) == 0
+    assert len(store) == 3
+    assert store.delete([unknown[0], ids[1], unknown[1], ids[1]], modality=modality) == 1
+    assert store.delete(ids, modality="y") == 0
+    assert store.delete(ids, modality=modality) == 2
+    assert store.delete(ids, modality=modality) == 0
+    assert len(store) == 0
+
+
 def test_iterate_gives_every_object_once_in_blocks(store):
     store.add_codes(random_codes(25), modality="x", payloads=[{"n": i} for i in range(25)])
     store.add_codes(random_codes(5), modality="y", ids=[3, 4, 50, 51, 52])
