@@ -185,7 +185,7 @@ def test_compacting_keeps_the_model_and_refit_replaces_it(path, filled, views):
             assert collection.model.n_bits == collection.hasher.n_bits == 8
 
 
-def test_a_model_that_fits_no_estimator_is_told(path, filled, monkeypatch):
+def test_a_model_whose_estimator_cannot_be_made(path, filled, monkeypatch):
     """Such a collection still searches; only the estimator cannot be made."""
     filled.model.parameters["no such parameter"] = 3
     with pytest.raises(CollectionFileError, match="no such parameter"):
