@@ -1,4 +1,4 @@
-"""Stores of codes: one protocol, and the engines that keep them."""
+"""Stores of codes: one protocol, and one package for each engine."""
 
 from .protocol import Hit, Id, Item, Store
 from .sqlite import Collection, CollectionStats, VerifyReport

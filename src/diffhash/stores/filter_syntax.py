@@ -1,8 +1,9 @@
-"""Filters as plain data, and what they mean.
+"""Filters on payloads: how they are written, and when a payload matches.
 
-A filter is compared with ``payload.get(field)``: a field that is missing is like one that is null.
-An empty filter matches everything, ``True`` and ``1`` are different, ``1`` and ``1.0`` are equal, and
-``lt`` to ``ge`` hold only between two numbers or two strings. :func:`matches` is the meaning; SQL has to agree with it.
+A filter is compared with ``payload.get(field)``, so a missing field is treated like null. An empty
+filter matches everything. ``True`` and ``1`` are different, ``1`` and ``1.0`` are equal. ``lt``, ``le``,
+``gt`` and ``ge`` are true only between two numbers or two strings. :func:`matches` defines the result;
+the engines, which filter in their own ways, must give the same.
 """
 
 from __future__ import annotations
@@ -17,17 +18,32 @@ import numpy as np
 
 from ..errors import FilterError
 
-__all__ = ["And", "Node", "Not", "OneOf", "Or", "Range", "fields_of", "matches", "parse"]
+__all__ = [
+    "BOOL",
+    "NUMBER",
+    "OTHER",
+    "TEXT",
+    "And",
+    "Node",
+    "Not",
+    "OneOf",
+    "Or",
+    "Range",
+    "fields_of",
+    "kind_of",
+    "matches",
+    "parse",
+]
 
 #: Kinds of payload values. Only values of the same kind are compared.
 BOOL, NUMBER, TEXT, OTHER = 1, 2, 3, 4
-_RANGES = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
-_DEEPEST = 50
+_COMPARISONS = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+_MAX_DEPTH = 50
 
 
 @dataclass(frozen=True)
 class OneOf:
-    """The field is equal to one of some values."""
+    """The field is equal to one of the values."""
 
     field: str
     values: tuple[Any, ...]
@@ -35,7 +51,7 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Range:
-    """The field is of a kind (NUMBER or TEXT) and within bounds, given as (name, value)."""
+    """The field has the kind (NUMBER or TEXT) and is within the bounds, which are (comparison, value)."""
 
     field: str
     kind: int
@@ -44,21 +60,21 @@ class Range:
 
 @dataclass(frozen=True)
 class Not:
-    """What does not match the node."""
+    """The node does not match."""
 
     node: Node
 
 
 @dataclass(frozen=True)
 class And:
-    """What matches all of the nodes."""
+    """All nodes match."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
 class Or:
-    """What matches one of the nodes."""
+    """At least one node matches."""
 
     nodes: tuple[Node, ...]
 
@@ -67,7 +83,7 @@ Node = OneOf | Range | Not | And | Or
 
 
 def parse(where: Any, *, caller: str) -> Node:
-    """Read a filter.
+    """Turn a filter into nodes.
 
     Examples
     --------
@@ -78,8 +94,8 @@ def parse(where: Any, *, caller: str) -> Node:
 
 
 def _parse(where: Any, caller: str, depth: int) -> Node:
-    if depth > _DEEPEST:
-        raise FilterError(f"{caller}: where is nested deeper than {_DEEPEST} levels.")
+    if depth > _MAX_DEPTH:
+        raise FilterError(f"{caller}: where is nested deeper than {_MAX_DEPTH} levels.")
     if not isinstance(where, Mapping):
         raise FilterError(
             f'{caller}: where must be a dict such as {{"group": "arrow"}} or {{"year": {{"ge": 1990}}}}, '
@@ -88,31 +104,31 @@ def _parse(where: Any, caller: str, depth: int) -> Node:
     nodes: list[Node] = []
     for name, content in where.items():
         if not isinstance(name, str) or not _is_text(name):
-            raise FilterError(f"{caller}: where names fields by strings, got {name!r}.")
-        # A field that happens to be called "or" is meant when its value is no list of filters.
+            raise FilterError(f"{caller}: the field names in where must be strings, got {name!r}.")
+        # If its value is not a list of filters, "or" is the name of a field.
         if name in ("and", "or") and isinstance(content, list | tuple):
             if not content:
                 raise FilterError(f'{caller}: where has an empty list under "{name}".')
             parts = tuple(_parse(part, caller, depth + 1) for part in content)
             nodes.append(And(parts) if name == "and" else Or(parts))
-        elif name == "not" and isinstance(content, Mapping) and not _conditions(content):
+        elif name == "not" and isinstance(content, Mapping) and not _are_conditions(content):
             nodes.append(Not(_parse(content, caller, depth + 1)))
         else:
             nodes.append(_field(name, content, caller))
     return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
 
-def _conditions(content: Mapping[Any, Any]) -> bool:
-    """Whether a dict holds conditions on a field, such as {"ge": 1990}, and no filter."""
-    return bool(content) and all(name in (*_RANGES, "eq", "ne", "in") for name in content)
+def _are_conditions(content: Mapping[Any, Any]) -> bool:
+    """Whether a dict holds conditions on a field, such as {"ge": 1990}, rather than a filter."""
+    return bool(content) and all(name in (*_COMPARISONS, "eq", "ne", "in") for name in content)
 
 
 def _field(name: str, content: Any, caller: str) -> Node:
     if not isinstance(content, Mapping):
         return OneOf(name, (_value(name, content, caller),))
-    if not _conditions(content):
+    if not _are_conditions(content):
         raise FilterError(
-            f"{caller}: where: the conditions on {name!r} are named eq, ne, lt, le, gt, ge and in, "
+            f"{caller}: where: the conditions on {name!r} can be eq, ne, lt, le, gt, ge and in, "
             f"got {', '.join(map(repr, content)) or 'none'}."
         )
     nodes: list[Node] = []
@@ -122,7 +138,7 @@ def _field(name: str, content: Any, caller: str) -> Node:
             if isinstance(given, np.ndarray):
                 given = given.tolist()
             if not isinstance(given, list | tuple | set | frozenset):
-                raise FilterError(f"{caller}: where: in takes a list for {name!r}, got {given!r}.")
+                raise FilterError(f'{caller}: where: "in" takes a list for {name!r}, got {given!r}.')
             nodes.append(OneOf(name, tuple(_value(name, value, caller) for value in given)))
             continue
         value = _value(name, given, caller)
@@ -160,7 +176,7 @@ def _value(field: str, value: Any, caller: str) -> Any:
 
 
 def _is_text(value: str) -> bool:
-    """Whether a string can be written as UTF-8; half a surrogate pair cannot."""
+    """Whether a string can be written as UTF-8; a single surrogate cannot."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -169,7 +185,7 @@ def _is_text(value: str) -> bool:
 
 
 def fields_of(node: Node) -> set[str]:
-    """Fields that a filter looks at."""
+    """Names of the fields that a filter compares."""
     if isinstance(node, OneOf | Range):
         return {node.field}
     if isinstance(node, Not):
@@ -178,7 +194,7 @@ def fields_of(node: Node) -> set[str]:
 
 
 def kind_of(value: Any) -> tuple[int, Any] | None:
-    """How a value is compared: its kind, and the value that SQLite compares; None for null."""
+    """The kind of a payload value and the value to compare; None for null."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -191,7 +207,7 @@ def kind_of(value: Any) -> tuple[int, Any] | None:
 
 
 def matches(node: Node, payload: Mapping[str, Any]) -> bool:
-    """Whether a payload matches: what all filters mean.
+    """Whether a payload matches a filter.
 
     Examples
     --------
@@ -210,5 +226,5 @@ def matches(node: Node, payload: Mapping[str, Any]) -> bool:
     return (
         kind is not None
         and kind[0] == node.kind
-        and all(_RANGES[name](kind[1], value) for name, value in node.bounds)
+        and all(_COMPARISONS[name](kind[1], value) for name, value in node.bounds)
     )

@@ -1,4 +1,4 @@
-"""Ids as users give them: whole numbers or strings, one kind in a collection."""
+"""Ids as users give them: whole numbers or strings. A store has only one of the two kinds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KINDS = {"int": "whole numbers", "str": "strings"}
 
 @dataclass(frozen=True)
 class Ids:
-    """Ids of one kind; of ``numbers`` and ``strings`` the other one is empty. No ids have no kind."""
+    """Ids of one kind: "int" with ``numbers``, or "str" with ``strings``. The kind of no ids is ""."""
 
     kind: str
     numbers: NDArray[np.int64]
@@ -32,7 +32,7 @@ class Ids:
 
 
 def read_ids(ids: Any, *, caller: str, unique: bool) -> Ids:
-    """Check ids; a single one is a list of one.
+    """Check ids. A single id is treated as a list of one.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def read_ids(ids: Any, *, caller: str, unique: bool) -> Ids:
         )
     if isinstance(ids, np.ndarray) and ids.ndim != 1:
         raise InputError(f"{caller}: ids must have one dimension, got an array of shape {ids.shape}.")
-    # Not by NumPy: its strings lose the zeros at their end.
+    # NumPy strings lose NUL characters at their end: convert to Python strings.
     if isinstance(ids, np.ndarray) and ids.dtype.kind not in "iu":
         ids = ids.tolist()
     if not isinstance(ids, np.ndarray):
@@ -57,28 +57,28 @@ def read_ids(ids: Any, *, caller: str, unique: bool) -> Ids:
     if not len(ids):
         return Ids("", np.empty(0, dtype=np.int64), [])
     if isinstance(ids[0], str):
-        return _names(ids, caller, unique)
-    return _numbers(ids, caller, unique)
+        return _read_strings(ids, caller, unique)
+    return _read_numbers(ids, caller, unique)
 
 
-def _names(ids: Any, caller: str, unique: bool) -> Ids:
-    names: list[str] = []
-    for name in ids:
-        if not isinstance(name, str):
-            raise InputError(f"{caller}: ids must be all strings or all whole numbers, got {name!r}.")
-        names.append(str(name))
+def _read_strings(ids: Any, caller: str, unique: bool) -> Ids:
+    strings: list[str] = []
+    for item in ids:
+        if not isinstance(item, str):
+            raise InputError(f"{caller}: ids must be all strings or all whole numbers, got {item!r}.")
+        strings.append(str(item))
     try:
-        "".join(names).encode()
+        "".join(strings).encode()
     except UnicodeEncodeError as error:
         raise InputError(f"{caller}: an id is not valid Unicode ({error.reason}).") from error
-    if unique and len(set(names)) != len(names):
+    if unique and len(set(strings)) != len(strings):
         seen: set[str] = set()
-        twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
-        raise InputError(f"{caller}: ids must be unique, {twice!r} is there more than once.")
-    return Ids("str", np.empty(0, dtype=np.int64), names)
+        twice = next(item for item in strings if item in seen or seen.add(item))  # type: ignore[func-returns-value]
+        raise InputError(f"{caller}: ids must be unique, {twice!r} is given more than once.")
+    return Ids("str", np.empty(0, dtype=np.int64), strings)
 
 
-def _numbers(ids: Any, caller: str, unique: bool) -> Ids:
+def _read_numbers(ids: Any, caller: str, unique: bool) -> Ids:
     if not isinstance(ids, np.ndarray):
         for number in ids:
             if isinstance(number, bool) or not isinstance(number, int | np.integer):
@@ -94,14 +94,14 @@ def _numbers(ids: Any, caller: str, unique: bool) -> Ids:
         ordered = np.sort(numbers)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
-            raise InputError(f"{caller}: ids must be unique, {twice[0]} is there more than once.")
+            raise InputError(f"{caller}: ids must be unique, {twice[0]} is given more than once.")
     return Ids("int", numbers, [])
 
 
 def check_kind(ids: Ids, kind: str, *, caller: str) -> None:
-    """Refuse ids of another kind than the collection has."""
+    """Raise an error if the kind of the ids differs from the kind of the collection."""
     if kind and ids.kind and ids.kind != kind:
         raise InputError(
             f"{caller}: the ids of this collection are {KINDS[kind]}, got {ids[0]!r}. "
-            "A collection has ids of one kind."
+            "A collection cannot have both kinds."
         )

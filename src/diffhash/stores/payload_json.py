@@ -1,4 +1,4 @@
-"""Payloads as JSON: what a payload may hold, and its one way to be written."""
+"""Payloads as JSON: which values are allowed, and how they are written."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from ..errors import InputError
 
 __all__ = ["encode_payloads", "to_json"]
 
-_DEEPEST = 100
-_SIMPLE = frozenset({str, float, bool, type(None)})
+_MAX_DEPTH = 100
+_FLAT_TYPES = frozenset({str, float, bool, type(None)})
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's numbers as Python's; for the encoder, which asks about what it does not know."""
+    """NumPy numbers as Python numbers; the JSON encoder calls this for types that it does not know."""
     if isinstance(value, np.bool_ | np.integer | np.floating):
         return value.item()
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
-#: Payloads as they stand in the file: compact, and each value written in one way only.
+#: Compact JSON, in which equal values are equal texts. It is part of the file format.
 to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode
 
 
 def encode_payloads(payloads: Any, count: int, *, caller: str) -> list[str | None]:
-    """Payloads as JSON texts; None where there is none to store."""
+    """Payloads as JSON texts; None for an object without one."""
     if payloads is None:
         return [None] * count
     if isinstance(payloads, Mapping | str) or not isinstance(payloads, Iterable):
@@ -52,17 +52,17 @@ def _encode(payload: Any, row: int, caller: str) -> str:
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(
-            f"{caller}: payload {row} must be a dict of what JSON can hold, with strings as keys ({error})."
+            f"{caller}: payload {row} must be a dict of values that JSON can hold, with strings as keys ({error})."
         ) from error
     return text
 
 
 def _encode_all(payloads: list[Any]) -> list[str]:
-    """JSON texts, in one call of the encoder: a call for each would take three times as long."""
+    """JSON texts of all payloads with one call of the encoder; a call for each takes three times as long."""
     for payload in payloads:
-        if not _is_simple(payload):
+        if not _is_flat(payload):
             _check(payload, 0)
-    # A word that is in no payload goes between them, and the text is cut there.
+    # A random word is put between the payloads, and the text is split there.
     word = secrets.token_hex(16)
     mixed: list[Any] = [word] * (2 * len(payloads))
     mixed[::2] = payloads
@@ -73,31 +73,31 @@ def _encode_all(payloads: list[Any]) -> list[str]:
         return []
     texts[-1] = texts[-1].removesuffix(f',"{word}"]')
     if len(texts) != len(payloads):
-        raise ValueError("the word was in a payload")
+        raise ValueError("a payload contains the separator")
     return texts
 
 
-def _is_simple(payload: Any) -> bool:
-    """Whether a payload is plain and flat: nearly all are, and need no further look."""
+def _is_flat(payload: Any) -> bool:
+    """Whether a payload is a flat dict of plain values. Nearly all are, and need no further check."""
     if type(payload) is not dict:
         return False
     for key, item in payload.items():
         kind = type(item)
         if type(key) is not str or (
-            kind not in _SIMPLE and (kind is not int or not -(2**63) <= item < 2**63)
+            kind not in _FLAT_TYPES and (kind is not int or not -(2**63) <= item < 2**63)
         ):
             return False
     return True
 
 
 def _check(value: Any, depth: int) -> None:
-    """Refuse what JSON would silently change, or could not bring back."""
-    if depth > _DEEPEST:
-        raise ValueError(f"nested deeper than {_DEEPEST} levels")
+    """Raise an error for values that JSON would change silently or could not restore."""
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, dict):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise TypeError(f"the key {key!r} is no string")
+                raise TypeError(f"the key {key!r} is not a string")
             if isinstance(item, dict | list | tuple):
                 _check(item, depth + 1)
             elif isinstance(item, int | np.integer) and not -(2**63) <= item < 2**63:

@@ -1,7 +1,7 @@
-"""The one face of all stores of codes: a file, a server, or a cluster of them.
+"""The protocol of all stores of codes, whatever they use: a file, a server or a cluster.
 
-A store keeps codes of objects by modality, under ids, with a payload that an object's modalities
-share. What turns features into codes stands before it (:mod:`.encoded`).
+A store keeps the codes of objects by id and modality. The modalities of an object share one
+payload. :mod:`.hashed` adds a model that turns features into codes.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from ..types import CodeArray
 __all__ = ["Hit", "Id", "Item", "Store"]
 
 Id = int | str
+"""Id of an object: a whole number of 64 bits, or a string."""
 
 
 @dataclass(frozen=True)
 class Hit:
-    """An object that was found.
+    """An object that a search found.
 
     Attributes
     ----------
     id : int or str
     distance : int
-        Bits in which its code differs from the query.
+        Number of bits in which its code differs from the query.
     payload : dict
-        Empty if it has none.
+        Empty if the object has none.
     modality : str
-        Of the code that was found.
+        Modality of the code that was found.
     """
 
     id: Id
@@ -48,7 +49,7 @@ class Item:
     codes : dict by modality
         Packed codes, uint8 of shape (bytes,).
     payload : dict
-        Empty if it has none.
+        Empty if the object has none.
     """
 
     id: Id
@@ -63,22 +64,22 @@ class Item:
 
 @runtime_checkable
 class Store(Protocol):
-    """What every store can do; ``tests/contracts`` says it in detail.
+    """What every store can do; the tests in ``tests/stores/contract`` describe it in detail.
 
-    Ids are whole numbers of 64 bits or strings, one kind in a store; an id has at most one code in
-    each modality. A call changes all that it was asked to change, or nothing.
+    Ids are whole numbers of 64 bits or strings; a store has only one of the two kinds. An id has at
+    most one code in each modality. A call makes all of its changes, or none.
     """
 
     @property
     def n_bits(self) -> int:
-        """Bits of a code."""
+        """Number of bits of a code."""
 
     @property
     def modalities(self) -> tuple[str, ...]:
-        """Modalities that objects can have codes of."""
+        """Modalities in which objects can have codes."""
 
     def __len__(self) -> int:
-        """Objects: one that has several modalities counts once."""
+        """Number of objects; one with codes in several modalities counts once."""
 
     def add_codes(
         self,
@@ -88,7 +89,7 @@ class Store(Protocol):
         ids: Sequence[Id] | None = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
-        """Store codes of objects that have none in this modality, and give their ids."""
+        """Store codes of objects that have none in this modality; returns their ids."""
 
     def upsert_codes(
         self,
@@ -98,13 +99,16 @@ class Store(Protocol):
         ids: Sequence[Id],
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
-        """Store codes, in place of those that the objects have in this modality."""
+        """Store codes, and replace those that the objects have in this modality."""
 
     def delete(self, ids: Any, *, modality: str | None = None) -> int:
-        """Remove codes (of one modality, or all) and say how many of the ids had any."""
+        """Remove codes, in one modality or in all; returns how many of the ids had a code to remove.
+
+        Ids that are not in the store are ignored; an id that is given twice counts once.
+        """
 
     def get(self, ids: Any, *, modality: str | None = None) -> list[Item]:
-        """Objects by their ids, in the order of the ids."""
+        """Objects in the order of the ids; an unknown id raises :class:`~diffhash.errors.UnknownIdError`."""
 
     def search_codes(
         self,
@@ -114,10 +118,10 @@ class Store(Protocol):
         k: int = 10,
         where: Mapping[str, Any] | None = None,
     ) -> list[list[Hit]]:
-        """The k nearest of each query, nearest first."""
+        """The k objects nearest to each query, nearest first."""
 
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
         """All objects, in blocks."""
 
     def close(self) -> None:
-        """Let go of what the store holds open."""
+        """Close files and connections."""

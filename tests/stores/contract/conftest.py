@@ -1,6 +1,6 @@
-"""Stores under contract: each is made by a factory that takes a hasher and an empty folder.
+"""The stores that are tested: each is made by a factory that takes a hasher and an empty folder.
 
-A new store joins by one entry here, and gets every test of this folder.
+Add a new store here, and every test of this folder runs on it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FACTORIES = {"collection": make_collection}
 
 @pytest.fixture(scope="session")
 def hasher():
-    """Twelve bits: the last byte has padding."""
+    """A model of twelve bits: the last byte of a code has padding."""
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 4, 300)
     x = rng.normal(size=(4, 16))[labels] + 0.3 * rng.normal(size=(300, 16))
@@ -34,7 +34,7 @@ def hasher():
 
 @pytest.fixture(params=FACTORIES)
 def make_store(request, hasher):
-    """A function that makes an empty store; all that it made is closed at the end."""
+    """A function that makes an empty store; the stores are closed at the end."""
     made, folders = [], []
 
     def make():

@@ -1,4 +1,4 @@
-"""Codes of twelve bits to put into stores."""
+"""Codes of twelve bits for the tests of stores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def codes_of(*bits):
-    """Codes of twelve bits that are set as listed."""
+    """Codes of twelve bits in which the listed bits are set."""
     codes = np.zeros((len(bits), 2), dtype=np.uint8)
     for row, listed in enumerate(bits):
         for bit in listed:

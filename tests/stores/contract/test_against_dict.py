@@ -1,4 +1,4 @@
-"""Any sequence of calls leaves a store as it leaves a plain dict."""
+"""After any sequence of calls a store has the same content as a plain dict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WHERE = st.sampled_from(
 
 
 class Machine(RuleBasedStateMachine):
-    """A store beside dicts: codes by (id, modality), payloads by id."""
+    """A store and two dicts with the same content: codes by (id, modality), payloads by id."""
 
     make_store = None
     as_strings = False
@@ -106,7 +106,7 @@ class Machine(RuleBasedStateMachine):
                 assert len(reader) == len({i for i, _ in self.codes})
 
     @invariant()
-    def holds_the_same(self):
+    def has_the_same_content(self):
         ids = {i for i, _ in self.codes}
         assert len(self.store) == len(ids)
         items = [item for block in self.store.iterate(batch=3) for item in block]
@@ -123,6 +123,6 @@ class Machine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("as_strings", [False, True], ids=["numbers", "strings"])
-def test_a_store_is_like_a_dict(make_store, as_strings):
+def test_a_store_behaves_like_a_dict(make_store, as_strings):
     machine = type("Machine", (Machine,), {"make_store": staticmethod(make_store), "as_strings": as_strings})
     run_state_machine_as_test(machine, settings=settings(max_examples=60, stateful_step_count=30))

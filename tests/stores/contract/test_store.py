@@ -1,4 +1,4 @@
-"""What every store does, whatever it is made of."""
+"""Behaviour of every store, whatever its engine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_it_is_a_store(store):
     assert (store.n_bits, store.modalities, len(store)) == (12, ("x", "y"), 0)
 
 
-def test_the_nearest_come_first_and_bring_their_payloads(store):
+def test_hits_are_sorted_by_distance_and_have_payloads(store):
     store.add_codes(
         codes_of([0, 1, 2], [], [0]), modality="x", ids=[5, 6, 7], payloads=[{"n": 3}, None, {"n": 1}]
     )
@@ -42,7 +42,7 @@ def test_search_agrees_with_a_plain_count_of_bits(store):
         assert len({hit.id for hit in hits}) == 17
 
 
-def test_modalities_are_kept_apart_and_share_ids_and_payload(store):
+def test_modalities_are_separate_and_share_ids_and_payload(store):
     store.add_codes(codes_of([0]), modality="x", ids=["a"], payloads=[{"name": "sun"}])
     store.add_codes(codes_of([1]), modality="y", ids=["a"])
     store.add_codes(codes_of([2]), modality="y", ids=["b"])
@@ -56,7 +56,7 @@ def test_modalities_are_kept_apart_and_share_ids_and_payload(store):
     assert sorted((hit.id, hit.modality) for hit in everywhere) == [("a", "x"), ("a", "y"), ("b", "y")]
 
 
-def test_ids_are_given_when_none_are(store):
+def test_without_ids_the_store_chooses_new_ones(store):
     first = store.add_codes(random_codes(3), modality="x")
     second = store.add_codes(random_codes(2), modality="y")
 
@@ -65,7 +65,7 @@ def test_ids_are_given_when_none_are(store):
     assert not set(store.add_codes(random_codes(2), modality="y")) & set(first + second)
 
 
-def test_get_gives_what_was_stored_in_the_order_of_the_ids(store):
+def test_get_returns_objects_in_the_order_of_the_ids(store):
     codes = random_codes(3)
     store.add_codes(codes, modality="x", ids=[30, 10, 20], payloads=[{"n": i} for i in range(3)])
     store.add_codes(codes[:1], modality="y", ids=[10])
@@ -106,7 +106,7 @@ def test_upsert_replaces_codes_and_the_payloads_that_are_given(store):
     assert [item.payload for item in store.get([1, 2, 3])] == [{"n": 1}, {"m": 9}, {}]
 
 
-def test_delete_counts_ids_and_a_payload_goes_with_the_last_code(store):
+def test_delete_counts_ids_and_removes_the_payload_with_the_last_code(store):
     store.add_codes(codes_of([0], [1]), modality="x", ids=["a", "b"], payloads=[{"n": 1}, {"n": 2}])
     store.add_codes(codes_of([2]), modality="y", ids=["a"])
 
@@ -120,7 +120,24 @@ def test_delete_counts_ids_and_a_payload_goes_with_the_last_code(store):
     assert store.get("a")[0].payload == {}
 
 
-def test_iterate_gives_every_object_once_in_blocks(store):
+@pytest.mark.parametrize("ids", [[10, 11, 12], ["a", "b", "c"]], ids=["numbers", "strings"])
+@pytest.mark.parametrize("modality", [None, "x"])
+def test_delete_ignores_unknown_ids_and_says_how_many_it_removed(store, ids, modality):
+    """HammingIndex.remove does the same."""
+    unknown = [99, -1] if ids[0] == 10 else ["", "nobody"]
+    store.add_codes(codes_of([0], [1], [2]), modality="x", ids=ids)
+
+    assert store.delete(unknown, modality=modality) == 0
+    assert store.delete(unknown[0], modality=modality) == 0
+    assert len(store) == 3
+    assert store.delete([unknown[0], ids[1], unknown[1], ids[1]], modality=modality) == 1
+    assert store.delete(ids, modality="y") == 0
+    assert store.delete(ids, modality=modality) == 2
+    assert store.delete(ids, modality=modality) == 0
+    assert len(store) == 0
+
+
+def test_iterate_returns_every_object_once_in_blocks(store):
     store.add_codes(random_codes(25), modality="x", payloads=[{"n": i} for i in range(25)])
     store.add_codes(random_codes(5), modality="y", ids=[3, 4, 50, 51, 52])
     store.delete([7])
@@ -158,7 +175,7 @@ def test_iterate_gives_every_object_once_in_blocks(store):
         ({}, {0, 1, 2, 3, 4, 5}),
     ],
 )
-def test_filters_keep_what_matches(store, where, expected):
+def test_filters_select_matching_objects(store, where, expected):
     payloads = [
         {"group": "a", "year": 1980, "flag": True},
         {"group": "b", "year": 1990, "flag": 1},
@@ -174,7 +191,7 @@ def test_filters_keep_what_matches(store, where, expected):
     assert {hit.id for hit in hits} == expected
 
 
-def test_a_filter_follows_what_is_changed(store):
+def test_a_filter_sees_changes(store):
     store.add_codes(codes_of([0], [1]), modality="x", ids=[1, 2], payloads=[{"g": 1}, {"g": 1}])
     search = {"into": "x", "where": {"g": 1}}
     assert len(store.search_codes(codes_of([0]), **search)[0]) == 2

@@ -1,4 +1,4 @@
-"""What every store takes as ids, payloads and filters, and what it refuses."""
+"""Ids, payloads and filters that every store accepts or refuses."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from diffhash.stores import Hit
 
 from .sample_codes import codes_of, random_codes
 
-# Names that mean something to SQL, to JSON paths, to HTML, to C, or to a shell.
-HOSTILE = [
+# Names with a special meaning in SQL, JSON paths, HTML, C or a shell.
+SPECIAL_NAMES = [
     "'; DROP TABLE payloads; --",
     'a"b',
     "a'b",
@@ -34,14 +34,14 @@ HOSTILE = [
 ]
 
 
-def test_hostile_names_are_only_names(store):
-    """Ids, payload keys and payload values are kept and compared as they are, whatever they look like."""
-    payloads = [{name: name, "all": name, "deep": {name: [name]}} for name in HOSTILE]
-    store.add_codes(random_codes(len(HOSTILE)), modality="x", ids=HOSTILE, payloads=payloads)
+def test_names_with_special_characters_are_not_interpreted(store):
+    """Ids, payload keys and payload values are stored and compared unchanged, whatever they contain."""
+    payloads = [{name: name, "all": name, "deep": {name: [name]}} for name in SPECIAL_NAMES]
+    store.add_codes(random_codes(len(SPECIAL_NAMES)), modality="x", ids=SPECIAL_NAMES, payloads=payloads)
 
-    assert [item.id for item in store.get(HOSTILE)] == HOSTILE
-    assert [item.payload for item in store.get(HOSTILE)] == payloads
-    for name in HOSTILE:
+    assert [item.id for item in store.get(SPECIAL_NAMES)] == SPECIAL_NAMES
+    assert [item.payload for item in store.get(SPECIAL_NAMES)] == payloads
+    for name in SPECIAL_NAMES:
         for where in (
             {name: name},
             {"all": name},
@@ -49,8 +49,8 @@ def test_hostile_names_are_only_names(store):
             {"all": {"ge": name, "le": name}},
         ):
             assert [hit.id for hit in store.search_codes(random_codes(1), into="x", where=where)[0]] == [name]
-    assert store.delete(HOSTILE[:5]) == 5
-    assert len(store) == len(HOSTILE) - 5
+    assert store.delete(SPECIAL_NAMES[:5]) == 5
+    assert len(store) == len(SPECIAL_NAMES) - 5
 
 
 def test_ids_are_of_one_kind(store):
@@ -101,11 +101,11 @@ def test_bad_input_is_refused_and_changes_nothing(store):
         ),
         (lambda: store.add_codes(one, modality="x", ids=[2], payloads={"n": 1}), InputError, "list of dicts"),
         (lambda: store.add_codes(one, modality="x", ids=[2], payloads=["n"]), InputError, "payload 0"),
-        (lambda: store.add_codes(one, modality="x", ids=[2], payloads=[{1: 2}]), InputError, "no string"),
+        (lambda: store.add_codes(one, modality="x", ids=[2], payloads=[{1: 2}]), InputError, "not a string"),
         (
             lambda: store.add_codes(one, modality="x", ids=[2], payloads=[{"a": {1: 2}}]),
             InputError,
-            "no string",
+            "not a string",
         ),
         (
             lambda: store.add_codes(one, modality="x", ids=[2], payloads=[{"a": circular}]),
@@ -152,7 +152,7 @@ def test_bad_input_is_refused_and_changes_nothing(store):
     assert store.search_codes(codes_of([0]), into="x", k=5)[0] == [Hit(1, 0, {"n": 1}, "x")]
 
 
-def test_nothing_is_a_fine_thing_to_add_remove_and_ask_for(store):
+def test_empty_input_is_allowed_everywhere(store):
     none = np.empty((0, 2), dtype=np.uint8)
 
     assert store.add_codes(none, modality="x") == []

@@ -1,4 +1,4 @@
-"""A small hasher and collections of it."""
+"""A small hasher, and collections with it."""
 
 from __future__ import annotations
 

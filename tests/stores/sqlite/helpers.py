@@ -1,4 +1,4 @@
-"""What several tests of collections need."""
+"""Helpers of several tests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def codes(n):
 
 
 def sql(path, *statements):
-    """Change a file behind the back of the collection."""
+    """Change a file without the collection."""
     connection = sqlite3.connect(path, isolation_level=None)
     for statement in statements:
         connection.execute(statement)

@@ -1,8 +1,8 @@
-"""Kills writing processes at random moments and looks at what they leave: ``kill_writers.py FILE KILLS SEED``.
+"""Kills writing processes at random moments and checks the file: ``kill_writers.py FILE KILLS SEED``.
 
-A writer says what it is about to do, does it, and says that it is done. Afterwards everything that was
-said to be done must be there, and what was only begun must be there whole or not at all. Prints
-a JSON object with the counts and the problems. Processes are forked, since importing takes a second.
+A writer announces an operation, does it, and acknowledges it. Afterwards every acknowledged operation
+must be in the file, and an operation that was only announced must be there completely or not at all. Prints
+a JSON object with the counts and the problems. Processes are forked, because importing takes a second.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ State = dict[int, int]
 
 
 def codes_of(ids, version):
-    """Codes that tell from which write they come."""
+    """Codes from which the write that made them can be told."""
     numbers = (np.asarray(ids, dtype=np.int64) * 7919 + version * 104729) & 0xFFFF
     return numbers.astype("<u2").view(np.uint8).reshape(-1, 2)
 
 
 def apply(state: State, operation) -> State:
-    """The state after an operation: versions by id."""
+    """Content after an operation: versions by id."""
     kind, first, count, version = operation
     changed = dict(state)
     for i in range(first, first + count):
@@ -86,7 +86,7 @@ def write_for_ever(path: str, pipe: int, state: State, version: int, seed: int) 
 
 
 def kill_one(path: str, state: State, version: int, rng: random.Random):
-    """Start a writer and kill it; gives the state that is known, and the operation it was at."""
+    """Start a writer and kill it; returns the acknowledged content and the operation that was running."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -97,7 +97,7 @@ def kill_one(path: str, state: State, version: int, rng: random.Random):
             os._exit(1)
     os.close(writing)
     with os.fdopen(reading) as pipe:
-        # One in ten dies while it opens the file; the others at work, however slow the machine is.
+        # One in ten is killed while it opens the file, the others while they write, however slow the machine is.
         first = "" if rng.random() < 0.1 else pipe.readline()
         time.sleep(rng.uniform(0.0, 0.05))
         os.kill(child, signal.SIGKILL)
@@ -114,7 +114,7 @@ def kill_one(path: str, state: State, version: int, rng: random.Random):
 
 
 def look(path: str, writable: bool) -> tuple[State, list[str]]:
-    """What is in the file, and what is wrong with it."""
+    """Content of the file, and problems in it."""
     problems = []
     with dh.Collection.open(path, writable=writable) as collection:
         problems += collection.verify().problems

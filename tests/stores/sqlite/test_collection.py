@@ -1,4 +1,4 @@
-"""Collections: from features to hits, through every way in and out."""
+"""Collections: from features to hits, and back from the file."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_ties_go_to_what_was_added_first(collection):
         ([b"a"], "whole numbers or strings, got b'a'"),
     ],
 )
-def test_ids_that_are_none(collection, ids, told):
+def test_invalid_ids_are_refused(collection, ids, told):
     for act in (
         lambda: collection.add_codes(np.zeros((1, 2), np.uint8), modality="x", ids=ids),
         lambda: collection.get(ids),
@@ -115,12 +115,12 @@ def test_ids_that_are_none(collection, ids, told):
     assert len(collection) == 0
 
 
-def test_what_can_be_no_id_is_not_there(filled):
+def test_values_that_cannot_be_ids_are_not_in_the_collection(filled):
     for id in (2**63, -(2**63) - 1, 10**30, "\ud800", None, 3.0, b"a", True):  # noqa: A001
         assert id not in filled
 
 
-def test_it_comes_back_as_it_was(path, filled, views):
+def test_a_reopened_collection_has_the_same_content(path, filled, views):
     before = filled.search(views["y"], modality="y", k=4, where={"n": {"lt": 30}})
     filled.delete([5, 6])
     filled.close()
@@ -163,7 +163,7 @@ def test_a_reader_cannot_write(path, filled, hasher, views):
         assert len(collection) == 60
 
 
-def test_a_closed_collection_says_so(filled):
+def test_a_closed_collection_raises_an_error(filled):
     filled.close()
     filled.close()
     assert repr(filled).endswith("closed)")
@@ -190,7 +190,7 @@ def test_creating_over_a_file(path, filled, hasher, tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["notes.txt", "objects.dh"]
 
 
-def test_what_create_and_open_refuse(tmp_path, hasher):
+def test_wrong_arguments_of_create_and_open_are_refused(tmp_path, hasher):
     cases = [
         (
             lambda: dh.Collection.create(tmp_path / "no" / "c.dh", hasher),
@@ -219,7 +219,7 @@ def test_what_create_and_open_refuse(tmp_path, hasher):
 @pytest.mark.parametrize(
     "name", ["a?b#c%20.dh", "'; DROP TABLE meta.dh", "file:x.dh", "é <b>.dh", "-wal", "a b.dh"]
 )
-def test_file_names_are_only_names(tmp_path, hasher, name):
+def test_file_names_are_not_interpreted(tmp_path, hasher, name):
     with dh.Collection.create(tmp_path / name, hasher) as collection:
         collection.add_codes(np.zeros((2, 2), np.uint8), modality="x")
     with dh.Collection.open(tmp_path / name) as collection:
@@ -259,7 +259,7 @@ def test_threads_search_while_one_adds(filled, hasher, views):
     assert filled.verify().ok
 
 
-def test_a_collection_that_is_forgotten_lets_go_of_its_lock(path, hasher):
+def test_a_collection_that_is_garbage_collected_releases_its_lock(path, hasher):
     dh.Collection.create(path, hasher).add_codes(np.zeros((1, 2), np.uint8), modality="x")
     with dh.Collection.open(path, writable=True, timeout=5) as collection:
         assert len(collection) == 1

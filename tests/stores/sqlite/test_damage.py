@@ -1,4 +1,4 @@
-"""Files that are not right, and places that cannot be written to: clear words, and nothing lost."""
+"""Damaged files and files of other programs: clear errors, and nothing is changed."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from .helpers import sql
     "content", [b"", b"hello", b"SQLite format 3\0", b"SQLite format 3\0" + bytes(4096), os.urandom(5000)]
 )
 @pytest.mark.parametrize("writable", [False, True])
-def test_a_file_that_is_no_database_is_refused_and_left_alone(path, content, writable):
+def test_a_file_that_is_not_a_database_is_refused_and_not_changed(path, content, writable):
     path.write_bytes(content)
-    with pytest.raises(CollectionFileError, match=r"no collection|damaged"):
+    with pytest.raises(CollectionFileError, match=r"not a collection|damaged"):
         dh.Collection.open(path, writable=writable)
     assert path.read_bytes() == content
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize("writable", [False, True])
-def test_a_database_of_another_program_is_refused_and_left_alone(path, writable):
+def test_a_database_of_another_program_is_refused_and_not_changed(path, writable):
     sql(path, "CREATE TABLE notes (text)", "INSERT INTO notes VALUES ('precious')")
     before = path.read_bytes()
-    with pytest.raises(CollectionFileError, match="no collection of diffhash"):
+    with pytest.raises(CollectionFileError, match="not a collection of diffhash"):
         dh.Collection.open(path, writable=writable)
     assert path.read_bytes() == before
 
 
-def test_a_newer_format_says_so(path, filled):
+def test_a_newer_format_is_refused(path, filled):
     filled.close()
     sql(path, f"PRAGMA user_version = {FORMAT_VERSION + 1}")
     with pytest.raises(NewerCollectionError, match=f"format version {FORMAT_VERSION + 1}.*Upgrade") as caught:
@@ -61,11 +61,11 @@ def test_a_newer_format_says_so(path, filled):
         "DROP TABLE fields",
     ],
 )
-def test_tables_that_are_not_ours_are_refused(path, filled, statement):
-    """A trigger in the file would run with our own statements."""
+def test_other_tables_are_refused(path, filled, statement):
+    """A trigger in the file would run with the statements of diffhash."""
     filled.close()
     sql(path, statement)
-    with pytest.raises(CollectionFileError, match="other tables"):
+    with pytest.raises(CollectionFileError, match="does not have the tables"):
         dh.Collection.open(path)
 
 
@@ -92,8 +92,8 @@ def test_tables_that_are_not_ours_are_refused(path, filled, statement):
         "UPDATE meta SET value = 3 WHERE name = 'next_key'",
     ],
 )
-def test_contents_that_contradict_each_other_are_told(path, filled, statement):
-    """By ``open`` where nothing works without them, by ``verify`` in any case."""
+def test_inconsistent_content_is_reported(path, filled, statement):
+    """``open`` reports what it needs itself; ``verify`` reports everything."""
     filled.index_payload("n")
     filled.delete([0], modality="y")
     filled.close()
@@ -105,8 +105,8 @@ def test_contents_that_contradict_each_other_are_told(path, filled, statement):
         assert "damaged" in str(error)  # noqa: PT017 - one or the other has to tell
 
 
-def test_every_damaged_page_is_told_or_harmless(path, filled, views):
-    """Bytes that change anywhere in the file are found by open or verify, or lie where nothing is stored."""
+def test_every_damaged_page_is_reported_or_harmless(path, filled, views):
+    """Changed bytes are reported by open or verify, unless nothing is stored there."""
     filled.index_payload("n")
     filled.close()
     data = path.read_bytes()
@@ -137,7 +137,7 @@ def contents(collection):
 
 
 @pytest.mark.parametrize("length", [1, 50, 512, 4096, 5000, 20_000])
-def test_a_file_that_was_cut_off_is_told(path, filled, length):
+def test_a_truncated_file_is_reported(path, filled, length):
     filled.close()
     path.write_bytes(path.read_bytes()[:length])
     try:
@@ -147,7 +147,7 @@ def test_a_file_that_was_cut_off_is_told(path, filled, length):
         pass
 
 
-def test_errors_are_ours():
+def test_errors_are_errors_of_diffhash():
     for error in (CollectionError, CollectionFileError, CollectionWriteError, ReadOnlyCollectionError):
         assert issubclass(error, DiffhashError)
     assert APPLICATION_ID.to_bytes(4, "big") == b"dhsh"

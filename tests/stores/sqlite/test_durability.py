@@ -1,4 +1,4 @@
-"""What was acknowledged is on the disk: after a kill, and before the acknowledgement."""
+"""Acknowledged writes survive a killed process, and are synced before they are acknowledged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"
 
 
 @posix
-def test_a_hundred_killed_writers_lose_nothing_and_leave_no_half(path, collection):
+def test_a_hundred_killed_writers_lose_nothing_and_leave_no_partial_write(path, collection):
     collection.index_payload("even")
     collection.close()
 
@@ -36,12 +36,12 @@ def test_a_hundred_killed_writers_lose_nothing_and_leave_no_half(path, collectio
     report = json.loads(done.stdout)
     assert report["problems"] == []
     assert report["kills"] == 100
-    # The test would show nothing if writers died before or after their work.
+    # The test would prove nothing if all writers died before or after their work.
     assert report["done"] > 20
     assert report["within"] > 20
 
 
-# Notes down every write to a file of the collection, every sync, and the acknowledgement.
+# Logs every write to a file of the collection, every sync, and the acknowledgement.
 SHIM = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -120,7 +120,7 @@ os._exit(0)
 
 
 def unsynced_acknowledgements(log: list[str]) -> tuple[int, int]:
-    """Acknowledgements, and those before which something written was not yet synced."""
+    """Number of acknowledgements, and of those that came before everything was synced."""
     waiting, given, early = set(), 0, 0
     for line in log:
         what, name = line.split(" ", 1)
@@ -140,9 +140,9 @@ def unsynced_acknowledgements(log: list[str]) -> tuple[int, int]:
 )
 @pytest.mark.parametrize("care", ["as it is", "careless"])
 def test_the_disk_is_synced_before_the_acknowledgement(path, collection, tmp_path_factory, care):
-    """A killed process loses nothing even without a sync: only the order of the calls shows it.
+    """A killed process loses nothing even without a sync, so the order of the system calls is checked.
 
-    With the sync turned off the same look at the calls must find acknowledgements that come too early.
+    With the sync turned off the same check must find acknowledgements that come too early.
     """
     collection.close()
     tools = tmp_path_factory.mktemp("shim")

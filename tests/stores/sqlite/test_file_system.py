@@ -1,4 +1,4 @@
-"""Places that cannot be written to, and files that are taken away: clear words, and nothing lost."""
+"""Read-only folders, full disks, and files that are removed or replaced: clear errors, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from .helpers import codes, posix, sql
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved"])
-def test_a_file_that_is_taken_away_while_open(path, filled, hasher, how):
-    """Nothing is acknowledged that went into a file which nobody can find."""
+def test_a_file_that_is_removed_or_replaced_while_open(path, filled, hasher, how):
+    """A write to a file that nobody can find any more is not acknowledged."""
     other = path.with_name("other.dh")
     with dh.Collection.create(other, hasher) as made:
         made.add_codes(codes(3), modality="x")
@@ -48,8 +48,8 @@ def test_a_file_that_is_taken_away_while_open(path, filled, hasher, how):
     ):
         with pytest.raises(error, match=r"Open it again|no file"):
             act()
-    if how == "replaced":  # the log there is that of the old file
-        with pytest.raises(CollectionFileError, match="is not the file beside which"):
+    if how == "replaced":  # the log still belongs to the old file
+        with pytest.raises(CollectionFileError, match="was not written for the file"):
             dh.Collection.open(path)
     reader.close()
     filled.close()
@@ -61,8 +61,8 @@ def test_a_file_that_is_taken_away_while_open(path, filled, hasher, how):
         assert not path.exists()
 
 
-def test_a_file_taken_away_during_a_write_is_not_acknowledged(path, filled, monkeypatch):
-    """Between the check before a transaction and its end there is time for it to happen."""
+def test_a_write_to_a_file_that_is_removed_meanwhile_is_not_acknowledged(path, filled, monkeypatch):
+    """The file can disappear between the check before a transaction and its end."""
     append = segments.append
 
     def append_and_lose(*arguments):
@@ -75,11 +75,11 @@ def test_a_file_taken_away_during_a_write_is_not_acknowledged(path, filled, monk
 
 
 @posix
-def test_closing_leaves_the_log_and_the_lock_of_a_file_that_took_the_place(path, filled, hasher):
-    """They are found by name alone, and by now belong to somebody else's writes."""
+def test_closing_keeps_the_log_and_the_lock_of_a_file_that_replaced_ours(path, filled, hasher):
+    """They are found by name only, and belong to the new file now."""
     other = path.with_name("other.dh")
     dh.Collection.create(other, hasher).close()
-    for suffix in ("-wal", "-shm", "-lock"):  # as a program does that replaces all of it
+    for suffix in ("-wal", "-shm", "-lock"):  # as a program does that replaces all files of a collection
         Path(f"{path}{suffix}").unlink()
     other.replace(path)
     beside = [Path(f"{path}{suffix}") for suffix in ("-wal", "-lock")]
@@ -104,7 +104,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @posix
 def test_the_log_of_a_killed_writer_is_not_read_into_another_file(path, filled, tmp_path):
-    """A backup that is put in the place of a file whose writer was killed stays what it is."""
+    """A backup that replaces a file whose writer was killed is not changed."""
     filled.close()
     backup, all_of_it = tmp_path / "backup", tmp_path / "copied"
     all_of_it.mkdir()
@@ -116,7 +116,7 @@ def test_the_log_of_a_killed_writer_is_not_read_into_another_file(path, filled, 
     backup.replace(path)
 
     for writable in (False, True):
-        with pytest.raises(CollectionFileError, match="is not the file beside which"):
+        with pytest.raises(CollectionFileError, match="was not written for the file"):
             dh.Collection.open(path, writable=writable)
     assert path.read_bytes() == before
     for suffix in ("-wal", "-shm", "-lock"):
@@ -130,7 +130,7 @@ def test_the_log_of_a_killed_writer_is_not_read_into_another_file(path, filled, 
 
 @posix
 def test_the_log_of_a_killed_writer_is_read_after_a_restart(path, filled, monkeypatch):
-    """Devices may have other numbers then; the file is the same."""
+    """The device number may have changed then; the file is the same."""
     filled.close()
     subprocess.run([sys.executable, "-c", KILLED, path], check=False, timeout=60)
     stat = Path.stat
@@ -150,8 +150,8 @@ def test_the_log_of_a_killed_writer_is_read_after_a_restart(path, filled, monkey
 
 
 @posix
-def test_another_collection_in_a_file_of_the_same_number_is_told(path, filled, hasher):
-    """As on another disk, or when the number of a removed file is given to the next one."""
+def test_another_collection_in_a_file_with_the_same_inode_is_refused(path, filled, hasher):
+    """For example on another disk, or when the inode of a removed file is used again."""
     filled.close()
     subprocess.run([sys.executable, "-c", KILLED, path], check=False, timeout=60)
     other = path.with_name("other.dh")
@@ -159,7 +159,7 @@ def test_another_collection_in_a_file_of_the_same_number_is_told(path, filled, h
     with path.open("r+b") as file:
         file.write(other.read_bytes())
         file.truncate()
-    with pytest.raises(CollectionFileError, match=r"remove \S+-lock, and nothing else") as told:
+    with pytest.raises(CollectionFileError, match=r"remove \S+-lock and nothing else") as told:
         dh.Collection.open(path)
     assert str(told.value).index("objects.dh-lock") < str(told.value).rindex("objects.dh-wal")
 
@@ -254,9 +254,9 @@ import diffhash as dh
 import diffhash.model.serialization
 from diffhash.errors import CollectionError, ReadOnlyCollectionError
 
-dh.Collection  # imported here: nobody may be unable to read the folder of the library
+dh.Collection  # imported now: the user "nobody" may not be able to read the library
 path, expected = sys.argv[1], sys.argv[2]
-if os.getuid() == 0:  # for whom nothing is read-only
+if os.getuid() == 0:  # root can write everywhere
     os.setgid(65534)
     os.setuid(65534)
 try:
@@ -287,7 +287,7 @@ with dh.Collection.open(path) as collection:
 
 @pytest.fixture
 def open_folder():
-    """A folder that everybody can read, unlike those of the tests."""
+    """A folder that everybody can read, unlike the folders of pytest."""
     folder = Path(tempfile.mkdtemp())
     yield folder
     folder.chmod(0o755)
@@ -308,9 +308,9 @@ def run_as_nobody(folder, path, expected):
 @posix
 @pytest.mark.parametrize("mode", ["delete", "wal"])
 def test_one_file_in_a_read_only_folder_can_be_read(path, filled, open_folder, mode):
-    """A closed collection is one file: copied alone, it opens where nothing can be written."""
+    """A closed collection is one file: a copy of it can be opened in a read-only folder."""
     filled.close()
-    if mode == "wal":  # as it is left when readers were there while the writer closed
+    if mode == "wal":  # as the file is if others were reading when the writer closed it
         sql(path, "PRAGMA journal_mode = WAL")
     copy = open_folder / "copy.dh"
     shutil.copy(path, copy)
@@ -325,8 +325,8 @@ def test_one_file_in_a_read_only_folder_can_be_read(path, filled, open_folder, m
 
 
 @posix
-def test_a_log_in_a_read_only_folder_is_read_or_told(path, filled, open_folder):
-    """A copy of a file that was being written to has a log that cannot be passed over."""
+def test_a_log_in_a_read_only_folder_is_read_or_reported(path, filled, open_folder):
+    """A copy of a file that was being written to has a log, which must not be ignored."""
     copy = open_folder / "copy.dh"
     for suffix in ("", "-wal"):
         shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
@@ -336,4 +336,4 @@ def test_a_log_in_a_read_only_folder_is_read_or_told(path, filled, open_folder):
 
     assert done.returncode == 0 or "cannot be written to or opened" in done.stderr
     if done.returncode:
-        assert "copy.dh-wal, both have to be copied" in done.stderr
+        assert "copy.dh-wal, copy both files" in done.stderr

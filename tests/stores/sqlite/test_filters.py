@@ -1,4 +1,4 @@
-"""Filters in SQL mean what the plain definition says, indexed or not."""
+"""Filters in SQL give the same result as the definition in Python, with and without an index."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def shared(tmp_path_factory, hasher):
 @example(payloads=[{"a": "a\0b"}, {"a": "a"}], where={"a": {"gt": "a"}}, indexed=set())
 @example(payloads=[{"b": {"a": 1}}, {"a": "x"}], where={"a": 1}, indexed=set())
 @settings(max_examples=200)
-def test_sql_agrees_with_the_definition(shared, payloads, where, indexed):
+def test_sql_gives_the_same_result_as_the_definition(shared, payloads, where, indexed):
     shared.delete(range(100))
     with shared._writing("test"):
         shared._db.execute("DELETE FROM field_values")
@@ -72,7 +72,7 @@ def test_sql_agrees_with_the_definition(shared, payloads, where, indexed):
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=30))
 def test_every_float_is_equal_to_itself_and_within_its_own_bounds(shared, values):
-    """SQLite reads floats from text in a way of its own, which must not show."""
+    """SQLite parses floats in its own way, which must not change a result."""
     shared.delete(range(100))
     ids = range(len(values))
     shared.upsert_codes(
@@ -116,8 +116,8 @@ LARGE = {
 
 @pytest.mark.parametrize("indexed", [(), ("even",), ("n", "f7")])
 @pytest.mark.parametrize("where", LARGE.values(), ids=LARGE)
-def test_wide_and_deep_filters_mean_what_they_say(filled, where, indexed):
-    """SQLite's parser has a stack of a hundred, and a statement has only so many values."""
+def test_wide_and_deep_filters_give_the_right_result(filled, where, indexed):
+    """The stack of SQLite's parser has a hundred entries, and the values of a statement are limited."""
     for field in indexed:
         filled.index_payload(field)
     found, _ = filled.search_arrays(np.zeros((1, 2), np.uint8), into="x", k=100, where=where)
@@ -142,7 +142,7 @@ def test_a_field_may_have_the_name_of_an_operator(collection):
         assert [hit.id for hit in collection.search_codes(np.zeros((1, 2), np.uint8), where=where)[0]] == [0]
 
 
-def test_indexing_a_field_twice_or_by_no_name(filled):
+def test_indexing_a_field_twice_or_with_an_invalid_name(filled):
     filled.index_payload("n")
     filled.index_payload("n")
     assert filled.stats().indexed_fields == ("n",)

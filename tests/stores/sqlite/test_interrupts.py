@@ -1,4 +1,4 @@
-"""A call that is interrupted anywhere leaves a collection that goes on, and loses nothing afterwards."""
+"""After an interrupted call a collection still works and loses nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def codes(n, first=0):
 
 
 def answers(collection):
-    """What is stored, as it is found by id and by code."""
+    """Codes by id; the same must be found by id and by code."""
     items = [item for block in collection.iterate("x") for item in block]
     stored = {item.id: item.codes["x"].tolist() for item in items}
     ids, distances = collection.search_arrays(np.array(list(stored.values()), np.uint8), into="x", k=1)
@@ -28,7 +28,7 @@ def answers(collection):
 
 
 class InterruptedAfter:
-    """A connection on which the first statement that begins with a word is the last before an interrupt."""
+    """A connection that is interrupted after the first statement that begins with a word."""
 
     def __init__(self, connection, word):
         self.connection, self.word = connection, word
@@ -73,8 +73,8 @@ def test_what_is_added_after_an_interrupted_transaction_is_stored(path, collecti
     ],
 )
 @pytest.mark.parametrize("who", ["writer", "reader"])
-def test_an_interrupt_while_memory_follows_the_file(path, collection, monkeypatch, who, place, method, error):
-    """What was committed is found afterwards, and no object has the code of another."""
+def test_an_interrupt_while_the_snapshot_is_updated(path, collection, monkeypatch, who, place, method, error):
+    """Committed objects are found afterwards, and no object has the code of another."""
     collection.add_codes(codes(50), modality="x")
     acting = collection if who == "writer" else dh.Collection.open(path)
     if who == "reader":
@@ -107,7 +107,7 @@ def test_an_interrupt_while_memory_follows_the_file(path, collection, monkeypatc
 
 @pytest.mark.parametrize("open_already", ["reading", "writing"])
 def test_nothing_is_written_within_another_transaction(filled, open_already):
-    """It would not be committed before that one is over, and not if that fails."""
+    """It would not be committed before the outer transaction ends, or not at all if that fails."""
     with getattr(filled._db, open_already)(), pytest.raises(CollectionError, match="is open"):
         filled.add_codes(codes(1), modality="x")
     assert len(filled.add_codes(codes(1), modality="x")) == 1

@@ -1,4 +1,4 @@
-"""Positions of keys, against a plain dict."""
+"""Positions of keys, compared with a plain dict."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from diffhash.stores.sqlite.key_positions import KeyPositions, find_sorted
 
 
 @given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=8), max_size=12), st.booleans())
-def test_a_key_map_knows_the_last_position(batches, ask_early):
+def test_the_last_position_of_a_key_is_found(batches, ask_early):
     everything = np.empty(0, dtype=np.int64)
     expected: dict[int, int] = {}
     known = KeyPositions(everything)
@@ -31,7 +31,7 @@ def test_a_key_map_knows_the_last_position(batches, ask_early):
 
 
 @given(st.lists(st.integers(0, 9)), st.lists(st.integers(-1, 11)))
-def test_find_sorted_finds_the_last(numbers, wanted):
+def test_find_sorted_finds_the_last_row(numbers, wanted):
     numbers = sorted(numbers)
     last = {number: row for row, number in enumerate(numbers)}
     found = find_sorted(np.array(numbers, dtype=np.int64), np.array(wanted, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""The lock of a writer, also as Windows has it."""
+"""The writer lock, with the locks of POSIX and those of Windows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CODES = np.zeros((2, 2), dtype=np.uint8)
 
 @pytest.fixture
 def windows(monkeypatch):
-    """Locks of Windows: on bytes from where the handle stands, and no open file can be removed."""
+    """Windows locks bytes from the position of the handle on, and cannot remove open files."""
     handles: dict[int, str] = {}
     locked: list[int] = []
     opened, closed, unlink = os.open, os.close, Path.unlink
@@ -50,26 +50,26 @@ def windows(monkeypatch):
     return locked
 
 
-def test_the_note_can_be_read_while_windows_holds_the_lock(windows, path, hasher):
+def test_the_lock_file_can_be_read_while_windows_holds_the_lock(windows, path, hasher):
     with dh.Collection.create(path, hasher) as writer:
         writer.add_codes(CODES, modality="x")
-        note = Path(f"{path}-lock").read_text()
-        assert note.startswith(f"{path.stat().st_ino} ")
+        text = Path(f"{path}-lock").read_text()
+        assert text.startswith(f"{path.stat().st_ino} ")
         assert windows
-        assert min(windows) > len(note) + 1000
+        assert min(windows) > len(text) + 1000
         with dh.Collection.open(path) as reader:
             assert len(reader) == 2
     assert [file.name for file in path.parent.iterdir()] == [path.name]
 
 
-def test_a_note_that_cannot_be_read_is_that_of_a_writer(path, filled, monkeypatch):
-    """Others cannot read it, so somebody holds it: reading goes on beside a writer."""
+def test_a_lock_file_that_cannot_be_read_belongs_to_a_writer(path, filled, monkeypatch):
+    """If it cannot be read, another process has locked it. The collection can still be read."""
     assert Path(f"{path}-wal").stat().st_size
 
     def refuse(self, *_):
         raise PermissionError(13, "locked", os.fspath(self))
 
-    monkeypatch.setattr(lock, "_held", {})  # as another process sees it
+    monkeypatch.setattr(lock, "_locked", {})  # as another process sees it
     monkeypatch.setattr(Path, "read_text", refuse)
     check_wal(path)
     with dh.Collection.open(path) as reader:
@@ -77,7 +77,7 @@ def test_a_note_that_cannot_be_read_is_that_of_a_writer(path, filled, monkeypatc
     monkeypatch.undo()
 
 
-def test_releasing_twice_does_not_let_go_of_the_lock_of_the_next(path):
+def test_releasing_a_lock_twice_does_not_release_the_lock_of_the_next_writer(path):
     first = WriterLock(path, 0.0, caller="first")
     first.release()
     second = WriterLock(path, 0.0, caller="second")

@@ -1,4 +1,4 @@
-"""Looking after collections: figures, compacting, a new model, exports."""
+"""Maintaining collections: statistics, compacting, a new model, exports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import diffhash as dh
 from diffhash.errors import InputError, MissingExtraError, NotFittedError, ParameterError
 
 
-def test_compacting_gives_the_room_back_and_changes_no_answer(path, filled, hasher, views):
+def test_compacting_frees_space_and_changes_no_answer(path, filled, hasher, views):
     filled.add_codes(
         np.random.default_rng(0).integers(0, 256, (20_000, 2), dtype=np.uint8),
         modality="x",
@@ -73,12 +73,12 @@ def test_refit_encodes_everything_with_the_new_model(path, filled, views):
 def test_a_model_that_is_replaced_while_another_call_encodes(
     path, collection, hasher, views, monkeypatch, act, how
 ):
-    """Codes of two models are never compared: what the old one made meanwhile is made anew."""
+    """Codes of two models are never compared: the objects are encoded again with the new model."""
     other = dh.DiffHash(n_bits=16).fit(
         {m: v[::-1] * np.linspace(1, 5, v.shape[1]) for m, v in views.items()}, dh.Pairs.aligned(60)
     )
     acting = collection
-    if how == "process":  # which can only read; a second connection stands for it
+    if how == "process":  # simulated by a second connection, which can only read
         acting = dh.Collection.open(path)
     if act == "search":
         collection.add(views["x"], modality="x")
@@ -197,9 +197,7 @@ def test_export_of_string_ids(collection, tmp_path, views):
         ("faiss", "faiss", "pip install faiss-cpu"),
     ],
 )
-def test_a_missing_extra_prints_the_line_that_installs_it(
-    filled, tmp_path, monkeypatch, format_, module, line
-):
+def test_a_missing_extra_names_the_install_command(filled, tmp_path, monkeypatch, format_, module, line):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=line):
         filled.export(tmp_path / "out", format=format_, modality="x")

@@ -1,4 +1,4 @@
-"""Whole numbers come back from the bytes into which they are packed."""
+"""Packing whole numbers into bytes and unpacking them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INT64 = st.integers(-(2**63), 2**63 - 1)
 
 
 @given(st.lists(INT64 | st.integers(0, 300), max_size=20))
-def test_numbers_come_back(numbers):
+def test_packed_numbers_are_restored(numbers):
     array = np.array(numbers, dtype=np.int64)
     np.testing.assert_array_equal(unpack_numbers(pack_numbers(array), len(array)), array)
 
@@ -29,6 +29,6 @@ def test_consecutive_numbers_take_nine_bytes(first, count):
 @pytest.mark.parametrize(
     "data", [b"", bytes(8), bytes(10), b"\3" + bytes(20), b"\1" + bytes(9), b"\0" + b"\xff" * 7 + b"\x7f"]
 )
-def test_other_bytes_are_no_numbers(data):
+def test_bytes_that_are_not_packed_numbers_are_refused(data):
     with pytest.raises(ValueError, match="packed numbers"):
         unpack_numbers(data, 2)

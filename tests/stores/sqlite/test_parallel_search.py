@@ -11,6 +11,7 @@ import pytest
 import diffhash as dh
 from diffhash.errors import UnknownIdError
 from diffhash.search import HammingIndex
+from diffhash.stores.sqlite.string_ids import StringIds
 
 from .helpers import codes
 
@@ -80,8 +81,8 @@ CHANGES = {
 def test_content_that_changes_during_a_scan_is_searched_again(
     path, filled, monkeypatch, change, where, writer
 ):
-    """Ids, distances and payloads of an answer belong together; a reader sees changes of other processes."""
-    # A second connection stands for another process, which can only read.
+    """Ids, distances and payloads of an answer come from the same version."""
+    # Another process is simulated by a second connection, which can only read.
     searching = filled if writer == "thread" else dh.Collection.open(path)
     scan, scans = HammingIndex.search, []
 
@@ -103,7 +104,7 @@ def test_content_that_changes_during_a_scan_is_searched_again(
 
 
 def test_a_search_that_is_always_overtaken_makes_the_writer_wait(filled, monkeypatch):
-    """After two scans that were in vain the third holds the lock."""
+    """After two scans whose content changed, the third scan holds the lock."""
     scan, scans, writers = HammingIndex.search, [], []
 
     def write_during_every_scan(self, *arguments, **options):
@@ -170,6 +171,37 @@ def test_a_stored_query_that_is_deleted_meanwhile(filled, monkeypatch):
     assert 7 not in {hit.id for hit in hits}
     with pytest.raises(UnknownIdError):
         filled.search_item(7, modality="x", into="x")
+
+
+def test_a_scan_finds_no_code_whose_string_id_is_not_known_yet(path, collection, monkeypatch):
+    """A thread scans while another one reads what a writer has added: string ids are read before codes."""
+    same = np.zeros((4, 2), np.uint8)
+    collection.add_codes(same[:1], modality="x", ids=["old"])
+    scan, append = HammingIndex.search, StringIds.append
+    reached, go_on = threading.Event(), threading.Event()
+
+    def append_slowly(self, *arguments):
+        reached.set()
+        assert go_on.wait(30)
+        append(self, *arguments)
+
+    with dh.Collection.open(path) as reader:
+        refreshing = threading.Thread(target=reader.__len__, daemon=True)
+
+        def scan_during_the_refresh(self, *arguments, **options):
+            monkeypatch.undo()
+            collection.add_codes(same, modality="x", ids=["a", "b", "c", "d"])
+            monkeypatch.setattr(StringIds, "append", append_slowly)
+            refreshing.start()
+            assert reached.wait(30)
+            return scan(self, *arguments, **options)
+
+        monkeypatch.setattr(HammingIndex, "search", scan_during_the_refresh)
+        ids, _ = reader.search_arrays(same[:1], into="x", k=10)
+        go_on.set()
+        refreshing.join()
+        assert ids.tolist() == [["old"]]
+        assert reader.search_arrays(same[:1], into="x", k=10)[0].tolist() == [["old", "a", "b", "c", "d"]]
 
 
 def payload_of(name, version, code):

@@ -1,4 +1,4 @@
-"""Several processes: many read, one writes, and a fork is told what it may not do."""
+"""Several processes: many read, one writes, and a forked process must open its own collection."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ with dh.Collection.open(sys.argv[1], writable=True) as collection:
 
 
 class Writer:
-    """A process that holds the collection open and adds ten objects whenever it is told to."""
+    """A process that keeps the collection open and adds ten objects at every step."""
 
     def __init__(self, path, steps):
         self.process = subprocess.Popen(
@@ -46,7 +46,7 @@ class Writer:
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert self.process.stdout.readline() == "open\n"  # it writes from here on: nothing to wait for
+        assert self.process.stdout.readline() == "open\n"  # from now on it can write
 
     def step(self):
         self.process.stdin.write("\n")
@@ -104,7 +104,7 @@ def test_a_reader_always_sees_whole_batches(path, collection):
         assert reader.verify().ok
 
 
-def test_a_second_writer_is_told_or_waits(path, collection, hasher):
+def test_a_second_writer_gets_an_error_or_waits(path, collection, hasher):
     collection.close()
     with Writer(path, 1) as writer:
         with pytest.raises(CollectionBusyError, match="being written to by another process"):
@@ -119,7 +119,7 @@ def test_a_second_writer_is_told_or_waits(path, collection, hasher):
             assert second.delete(["0 3"]) == 1
 
 
-def test_two_writers_in_one_process_are_told_too(path, collection):
+def test_a_second_writer_in_the_same_process_gets_an_error(path, collection):
     link = path.with_name("link.dh")
     link.symlink_to(path)
     for name in (path, link):
@@ -142,7 +142,7 @@ for _ in range(int(sys.argv[2])):
 
 
 def test_writers_that_take_turns_lose_nothing(path, collection):
-    """The lock's file is removed by each of them: none may lock a file that is no longer there."""
+    """Each of them removes the lock file: none may lock a file that was removed."""
     collection.close()
     racers = [subprocess.Popen([sys.executable, "-c", RACE, path, "25"]) for _ in range(3)]
     assert [racer.wait(240) for racer in racers] == [0, 0, 0]
@@ -187,7 +187,7 @@ collection.close()
 
 
 @posix
-def test_a_forked_child_opens_its_own(path, filled):
+def test_a_forked_child_must_open_its_own_collection(path, filled):
     filled.close()
     done = subprocess.run(
         [sys.executable, "-c", FORK, path], capture_output=True, text=True, timeout=60, check=False

@@ -1,4 +1,4 @@
-"""Streams of segments, against plain lists."""
+"""Streams of segments, compared with plain lists."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def entries_of(db, stream, known=0):
     return keys, data
 
 
-def test_small_segments_are_put_together_and_readers_go_on_from_anywhere(db):
-    """A thousand single additions make a dozen rows; every count of known entries continues rightly."""
+def test_small_segments_are_merged_and_can_be_read_from_any_entry_on(db):
+    """A thousand single additions make a dozen rows, and reading can begin at any entry."""
     keys = np.random.default_rng(0).permutation(1000)
     codes = np.random.default_rng(1).integers(0, 256, (1000, 3), dtype=np.uint8)
     with db.writing():
@@ -39,8 +39,8 @@ def test_small_segments_are_put_together_and_readers_go_on_from_anywhere(db):
     assert entries_of(db, 1, 1000) == ([], b"")
 
 
-def test_large_additions_are_cut(db, monkeypatch):
-    monkeypatch.setattr(segments, "_LARGE", 1000)
+def test_large_additions_are_split(db, monkeypatch):
+    monkeypatch.setattr(segments, "_MAX_BYTES", 1000)
     data = np.random.default_rng(1).integers(0, 256, (5000, 3), dtype=np.uint8).tobytes()
     with db.writing():
         segments.append(db, 1, 0, np.arange(5000) * 2, data)
@@ -52,7 +52,7 @@ def test_large_additions_are_cut(db, monkeypatch):
 @pytest.mark.parametrize(
     "column", ["start = start + 1", "count = 2", "crc = crc + 1", "data = x'00'", "keys = 'text'"]
 )
-def test_a_changed_segment_is_told(db, column):
+def test_a_changed_segment_raises_an_error(db, column):
     with db.writing():
         segments.append(db, 1, 0, np.arange(1), b"abc")
         db.execute(f"UPDATE segments SET {column}")
@@ -61,11 +61,11 @@ def test_a_changed_segment_is_told(db, column):
         entries_of(db, 1)
 
 
-def test_a_stream_that_grew_behind_the_writers_back_is_not_appended_to(db):
+def test_a_stream_that_another_program_changed_is_not_appended_to(db):
     with db.writing():
         segments.append(db, 1, 0, np.arange(2), b"abcdef")
 
-    with pytest.raises(CollectionFileError, match="behind the writer's back"), db.writing():
+    with pytest.raises(CollectionFileError, match="by another program"), db.writing():
         segments.append(db, 1, 1, np.arange(1), b"abc")
 
     assert entries_of(db, 1) == ([0, 1], b"abcdef")

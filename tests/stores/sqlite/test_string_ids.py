@@ -1,4 +1,4 @@
-"""String ids come back from the bytes into which they are packed."""
+"""Packing string ids into bytes and unpacking them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from diffhash.stores.sqlite.string_ids import StringIds, join_packed_strings, pa
 
 
 @given(st.lists(st.lists(st.text(max_size=5), max_size=4), max_size=4))
-def test_names_come_back(blocks):
+def test_packed_strings_are_restored(blocks):
     ids = StringIds()
     listed: list[str] = []
     for block in blocks:
@@ -27,7 +27,7 @@ def test_names_come_back(blocks):
     assert offsets[-1] == len(text)
 
 
-def test_bytes_that_are_no_names_are_refused():
+def test_bytes_that_are_not_packed_strings_are_refused():
     for data in (b"", b"\5\0\0\0abc", b"\1\0\0\0abc"):
         with pytest.raises(ValueError, match="strings"):
             unpack_strings(data, 1)

@@ -1,4 +1,4 @@
-"""The SQLite side of a collection: one connection, its transactions, and its errors in our words."""
+"""One SQLite connection to a collection's file: its transactions, and its errors as errors of diffhash."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from .schema import check_schema
 
 __all__ = ["Database"]
 
-#: Seconds to wait for a moment in which SQLite itself is busy: commits and checkpoints of others.
-_BUSY = 10.0
+#: Seconds to wait while SQLite is busy with commits and checkpoints of other connections.
+_BUSY_TIMEOUT = 10.0
 
 
 class Database:
-    """A connection to the file of a collection; every error that leaves it is one of ours."""
+    """A connection to a collection's file. All errors that it raises are a DiffhashError."""
 
     def __init__(self, path: Path, *, writable: bool) -> None:
         self.path = path
         self.writable = writable
-        #: Nothing can be written to the folder, not even SQLite's own notes about who reads.
+        #: SQLite cannot write to the folder, so the file is opened without locks and shared memory.
         self.immutable = False
-        #: What began the transaction that is going on: its statement, in a list of its own; None outside of one.
-        self._begun: list[str] | None = None
+        #: The statement that began the open transaction, in a list that identifies it; None outside of one.
+        self._open_transaction: list[str] | None = None
         self._real = Path(os.path.realpath(path))
         self._file_identity()
         check_wal(path)
@@ -50,7 +50,7 @@ class Database:
         try:
             return self._prepared("ro")
         except sqlite3.OperationalError as error:
-            # Where SQLite cannot write beside the file, a file with an empty log is read as it is.
+            # If SQLite cannot write beside the file, a file without a log is opened as immutable.
             if _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not self._wal_size():
                 self.immutable = True
                 return self._prepared("ro&immutable=1")
@@ -58,9 +58,9 @@ class Database:
 
     def _prepared(self, mode: str) -> sqlite3.Connection:
         location = f"file:{quote(os.fsencode(self._real))}?mode={mode}"
-        # Transactions are begun by hand; calls from several threads are kept apart by the collection.
+        # Transactions are begun explicitly. The collection's lock separates calls from several threads.
         connection = sqlite3.connect(
-            location, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY
+            location, uri=True, isolation_level=None, check_same_thread=False, timeout=_BUSY_TIMEOUT
         )
         try:
             connection.execute("PRAGMA trusted_schema = OFF")
@@ -73,7 +73,7 @@ class Database:
                         f"Collection.open: the file system of {self.path} cannot hold a write-ahead log. "
                         "Put the collection on a local disk."
                     )
-                # An acknowledged write is on the disk, not in its cache: also on macOS.
+                # When a commit returns, the data are on the disk and not in its cache, also on macOS.
                 connection.execute("PRAGMA synchronous = FULL")
                 connection.execute("PRAGMA fullfsync = ON")
                 connection.execute("PRAGMA checkpoint_fullfsync = ON")
@@ -96,19 +96,19 @@ class Database:
                 "If it was moved while it was open, put it back or open it in its new place."
             ) from error
         same = (found.st_dev, found.st_ino)
-        # A file that is read as immutable is not watched by SQLite: its times tell.
+        # SQLite does not notice changes of a file that is opened as immutable: compare times and sizes.
         return (*same, found.st_mtime_ns, found.st_size, self._wal_size()) if self.immutable else same
 
     def _is_same_file(self) -> bool:
-        """Whether the file that was opened still has its name."""
+        """Whether the opened file still has its name."""
         with contextlib.suppress(CollectionNotFoundError):
             return self._file_identity() == self._identity
         return False
 
     def check_not_replaced(self) -> bool:
-        """Refuse to go on with a file that was removed or replaced: what it gets would be lost.
+        """Raise an error if the file was removed or replaced: what is written to it would be lost.
 
-        Gives True where a file that SQLite cannot watch had changed, and the connection is new.
+        Returns True if an immutable file has changed; it was then opened again.
         """
         if self._file_identity() == self._identity:
             return False
@@ -125,18 +125,19 @@ class Database:
 
     @contextlib.contextmanager
     def errors(self) -> Iterator[None]:
-        """Say in our own words what SQLite has to complain about."""
+        """Turn SQLite's errors into errors of diffhash."""
         try:
             yield
         except sqlite3.Error as error:
             raise _translated(error, self.path) from error
         except UnicodeDecodeError as error:
             raise CollectionFileError(
-                f"Collection: {self.path} is damaged: a text in it is none ({error}). Take it from a backup."
+                f"Collection: {self.path} is damaged: it contains text that is not valid UTF-8 ({error}). "
+                "Take it from a backup."
             ) from error
 
     def execute(self, statement: str, parameters: Any = ()) -> sqlite3.Cursor:
-        """Run one statement; values are bound, never written into it."""
+        """Run one statement; values are bound to it."""
         return self._connection.execute(statement, parameters)
 
     def executemany(self, statement: str, rows: Any) -> None:
@@ -149,37 +150,37 @@ class Database:
         return None if row is None else row[0]
 
     def version(self) -> int:
-        """A number that changes when another connection has written."""
+        """A number that changes when another connection writes."""
         return int(self.value("PRAGMA data_version"))
 
     def size(self) -> int:
-        """Bytes of the file and its log."""
+        """Size of the file and its log in bytes."""
         return self._real.stat().st_size + self._wal_size()
 
     def add_function(self, name: str, n_arguments: int, function: Any) -> None:
-        """Make a Python function known to SQL."""
+        """Add a Python function to SQL."""
         self._connection.create_function(name, n_arguments, function, deterministic=True)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """One snapshot of the file for several statements."""
+        """Read transaction: all statements inside it see the same content."""
         with self.errors(), self._transaction("BEGIN"):
             yield
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """All of the statements, on the disk at the end, or none of them."""
+        """Write transaction: all statements inside it take effect, or none; at the end they are on the disk."""
         self.check_not_replaced()
         with self.errors(), self._transaction("BEGIN IMMEDIATE"):
             yield
-        # What went into a file that nobody can find any more must not be acknowledged.
+        # If the file was removed meanwhile, the write must not be reported as done.
         self.check_not_replaced()
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        # Whether this is within another one is never asked of SQLite: an interrupt may have left one open there.
-        if self._begun is not None:
-            # No call writes within another transaction: one that an interrupt left marked as open would swallow it.
+        # SQLite is not asked whether a transaction is open: an interrupted call may have left one open.
+        if self._open_transaction is not None:
+            # A write inside another transaction would be lost if that one is never committed.
             if begin != "BEGIN":
                 raise CollectionError(
                     f"Collection: {self.path} cannot be written to while another transaction of the same process "
@@ -189,44 +190,44 @@ class Database:
             return
         own = [begin]
         try:
-            self._begun = own
+            self._open_transaction = own
             self._roll_back()
             self._connection.execute(begin)
             yield
             self._connection.execute("COMMIT")
         except BaseException:
-            if self._begun is own:
+            if self._open_transaction is own:
                 self._roll_back()
             raise
         finally:
-            if self._begun is own:
-                self._begun = None
+            if self._open_transaction is own:
+                self._open_transaction = None
 
     def _roll_back(self) -> None:
-        """End what is open; a full disk may have done so already."""
+        """Roll an open transaction back. SQLite may have done so already, for example when the disk is full."""
         if self._connection.in_transaction:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
 
     def vacuum(self) -> None:
-        """Give unused pages back to the file system."""
+        """Return unused pages to the file system."""
         with self.errors():
             self._connection.execute("VACUUM")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
-        """Move everything from the log into the file, so that it is all there is to copy."""
+        """Close the connection; a writer first moves the log into the file, so that there is one file to copy."""
         try:
             if self.writable:
                 with self.errors():
                     busy = self.value("PRAGMA wal_checkpoint(TRUNCATE)")
                 if busy:
                     raise CollectionBusyError(
-                        f"Collection.close: others kept reading an older snapshot of {self.path}. Nothing is lost, "
-                        f"but until one of them or a later writer is done, {self.path}-wal belongs to the file."
+                        f"Collection.close: others are still reading an older version of {self.path}. Nothing is lost, "
+                        f"but until they or a later writer have finished, {self.path}-wal belongs to the file."
                     )
-                # Without a log at all it can be read where nothing can be written; not while others read.
-                # SQLite removes the log by its name: beside another file it would be the log of that one.
+                # Without a log the file can be read in a read-only folder. This fails while others read.
+                # SQLite removes the log by its name: if the file was replaced, the log belongs to the new one.
                 self._connection.execute("PRAGMA busy_timeout = 0")
                 if self._is_same_file():
                     with contextlib.suppress(sqlite3.OperationalError):
@@ -237,9 +238,9 @@ class Database:
                 self._remove_wal()
 
     def _remove_wal(self) -> None:
-        """Have SQLite remove its log if a reader, who cannot, was the last to use it."""
+        """Let SQLite remove its log after the last reader, which cannot do so itself."""
         with contextlib.suppress(sqlite3.Error, CollectionError):
-            # Never beside a file that took the place of ours: its log would be read into that one.
+            # Not if another file has replaced ours: SQLite would read the log into that file.
             if not Path(f"{self._real}-wal").exists() or not self._is_same_file():
                 return
             check_wal(self._real)
@@ -262,11 +263,11 @@ def _translated(error: sqlite3.Error, path: Path) -> CollectionError:
         )
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")):
         return CollectionFileError(
-            f"Collection: {path} is damaged or no collection ({error}). Take it from a backup."
+            f"Collection: {path} is damaged or not a collection ({error}). Take it from a backup."
         )
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_TOOBIG", "SQLITE_NOLFS")):
         return CollectionWriteError(
-            f"Collection: {path} could not be written or read ({error}). Nothing of this call was stored; "
+            f"Collection: {path} could not be written or read ({error}). This call stored nothing; "
             "what was stored before is still there. Make room on the disk and try again."
         )
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
@@ -274,6 +275,6 @@ def _translated(error: sqlite3.Error, path: Path) -> CollectionError:
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return ReadOnlyCollectionError(
             f"Collection: {path}, or the folder around it, cannot be written to or opened ({error}). "
-            f"If there is a file {path}-wal, both have to be copied to a folder that can."
+            f"If there is a file {path}-wal, copy both files to a folder that can be written to."
         )
     return CollectionError(f"Collection: {path}: {error} ({name or type(error).__name__}).")

@@ -1,8 +1,8 @@
-"""Filters in SQL: which of the stored objects match.
+"""Filters in SQL: find the stored objects that match.
 
-Field names and values are bound to statements, never written into them. A field that is indexed
-is looked up; all others are found in one pass over the payloads. ``payload -> path`` gives a value as
-the JSON text that we wrote, so that equality is equality of texts, and exact.
+Field names and values are bound to statements, never written into them. Indexed fields are looked up
+in the index; all others are compared in one pass over the payloads. ``payload -> path`` returns a value
+as the JSON text that was stored, so values are equal exactly if their texts are.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ from .payloads import indexed_fields
 
 __all__ = ["add_functions", "select_rows"]
 
-_SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-#: Field names that JSON writes as they are and that an SQLite path can quote.
-_EASY = re.compile(r'[^"\\\x00-\x1f]+')
-#: Values that are bound one by one, and those whose text is looked for first.
-_LISTED, _LOOKED_FOR = 100, 4
-#: Levels of a filter and values in it, at most, that become one condition.
-_HIGHEST, _LARGEST = 6, 10_000
+_OPERATORS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+#: Field names without characters that JSON escapes; SQLite can then read the field.
+_UNESCAPED = re.compile(r'[^"\\\x00-\x1f]+')
+#: Up to this many values are bound one by one.
+_MAX_LISTED = 100
+#: For up to this many values the text of the payload is searched first.
+_MAX_TEXT_SEARCHES = 4
+#: Maximum depth of a filter, and number of values in it, that become one SQL condition.
+_MAX_DEPTH, _MAX_VALUES = 6, 10_000
 _HAS_ARROW = sqlite3.sqlite_version_info >= (3, 38, 0)
 
 
 def add_functions(db: Database) -> None:
-    """Make known to SQL what it cannot do by itself: names and strings that JSON writes with escapes."""
+    """Add the SQL functions that read fields whose names or values JSON writes with escapes."""
     db.add_function("diffhash_field", 2, _field)
     db.add_function("diffhash_value", 3, _value)
 
@@ -47,13 +49,13 @@ def _field(payload: str, name: str) -> str:
 
 
 def _value(payload: str, name: str, kind: int) -> Any:
-    """A field, if it is of a kind."""
+    """A field if it has the kind, otherwise null."""
     found = kind_of(json.loads(payload).get(name))
     return found[1] if found is not None and found[0] == kind else None
 
 
 def select_rows(db: Database, node: Node, stored: ModalityCodes) -> BoolArray:
-    """Mark the rows of an index whose objects match; within a transaction."""
+    """Mask of the rows of an index whose objects match; within a transaction."""
     return _select(db, node, stored, indexed_fields(db))
 
 
@@ -74,51 +76,51 @@ def _select(db: Database, node: Node, stored: ModalityCodes, fields: Mapping[str
 
 
 def _parts(node: And | Or, fields: Mapping[str, int]) -> Iterator[Node]:
-    """Parts of a node; those that one pass over the payloads can answer together are one."""
+    """Parts of a node. Parts that one pass over the payloads can answer together are joined."""
     together: list[Node] = []
     size = 0
     for part in node.nodes:
-        height, more = _extent(part)
-        if fields_of(part) & fields.keys() or height >= _HIGHEST or more > _LARGEST:
+        depth, n_values = _extent(part)
+        if fields_of(part) & fields.keys() or depth >= _MAX_DEPTH or n_values > _MAX_VALUES:
             yield part
             continue
-        if size + more > _LARGEST:
+        if size + n_values > _MAX_VALUES:
             yield type(node)(tuple(together))
             together, size = [], 0
         together.append(part)
-        size += more
+        size += n_values
     if together:
         yield type(node)(tuple(together))
 
 
 def _fits(node: Node) -> bool:
-    """Whether SQLite takes a filter as one condition: its parser has a stack of a hundred."""
-    height, size = _extent(node)
-    return height <= _HIGHEST and (size <= _LARGEST or isinstance(node, OneOf | Range))
+    """Whether a filter can be one SQL condition: the stack of SQLite's parser has a hundred entries."""
+    depth, size = _extent(node)
+    return depth <= _MAX_DEPTH and (size <= _MAX_VALUES or isinstance(node, OneOf | Range))
 
 
 def _extent(node: Node) -> tuple[int, int]:
-    """Levels of a filter, and about how many values it binds."""
+    """Depth of a filter, and approximate number of values that it binds."""
     if isinstance(node, Not):
-        height, size = _extent(node.node)
-        return height + 1, size
+        depth, size = _extent(node.node)
+        return depth + 1, size
     if isinstance(node, And | Or):
         extents = [_extent(part) for part in node.nodes]
-        return 1 + max((height for height, _ in extents), default=0), sum(size for _, size in extents)
-    return 0, _LISTED if isinstance(node, OneOf) and len(node.values) > _LOOKED_FOR else 20
+        return 1 + max((depth for depth, _ in extents), default=0), sum(size for _, size in extents)
+    return 0, _MAX_LISTED if isinstance(node, OneOf) and len(node.values) > _MAX_TEXT_SEARCHES else 20
 
 
 def _look_up(db: Database, leaf: OneOf | Range, stored: ModalityCodes, field: int) -> BoolArray:
-    """Rows that match, by the index of a field."""
+    """Rows that match, found with the index of a field."""
     mask = stored.no_rows()
     conditions: list[tuple[str, list[Any]]] = []
     if isinstance(leaf, Range):
-        sql = "".join(f" AND value {_SIGNS[name]} ?" for name, _ in leaf.bounds)
+        sql = "".join(f" AND value {_OPERATORS[name]} ?" for name, _ in leaf.bounds)
         conditions.append((f" AND kind = ?{sql}", [leaf.kind, *(value for _, value in leaf.bounds)]))
     else:
         for kind in map(kind_of, leaf.values):
             if kind is None:
-                # Null and missing fields have no entry: all that has none.
+                # Null and missing fields have no entry in the index.
                 present = stored.no_rows()
                 present[stored.rows(_keys(db, "field_values WHERE field = ?", [field]))] = True
                 mask |= ~present
@@ -130,8 +132,8 @@ def _look_up(db: Database, leaf: OneOf | Range, stored: ModalityCodes, field: in
 
 
 def _scan(db: Database, node: Node, stored: ModalityCodes) -> BoolArray:
-    """Rows that match, by a pass over all payloads."""
-    # Objects without a payload have no row there: what differs from them is asked for.
+    """Rows that match, found in one pass over all payloads."""
+    # Objects without a payload have no row in the table, so SQL selects those that give another result.
     without = matches(node, {})
     statement = _Statement(db)
     condition = statement.condition(node)
@@ -142,77 +144,77 @@ def _scan(db: Database, node: Node, stored: ModalityCodes) -> BoolArray:
 
 
 class _Statement:
-    """A condition on ``payload`` in SQL, and the values that are bound to it."""
+    """An SQL condition on ``payload`` and the values that are bound to it."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
         self.values: list[Any] = []
 
     def bind(self, value: Any) -> str:
-        """A place in the statement for a value."""
+        """Bind a value; returns its placeholder."""
         self.values.append(value)
         return f"?{len(self.values)}"
 
     def condition(self, node: Node) -> str:
-        """0 or 1, never NULL."""
+        """The SQL of a node; its value is 0 or 1, never NULL."""
         if isinstance(node, Not):
             return f"(NOT {self.condition(node.node)})"
         if isinstance(node, And | Or):
             return self._join(node)
-        easy = _HAS_ARROW and _EASY.fullmatch(node.field) is not None
+        readable = _HAS_ARROW and _UNESCAPED.fullmatch(node.field) is not None
         if isinstance(node, OneOf):
-            return self._one_of(node, easy)
-        return self._range(node, easy and (node.kind == NUMBER or not self._any_zeros()))
+            return self._one_of(node, readable)
+        return self._range(node, readable and (node.kind == NUMBER or not self._any_nul()))
 
     def _join(self, node: And | Or) -> str:
-        """All or one of the parts; unlike AND and OR, CASE stops at the part that decides."""
+        """All or one of the parts. CASE stops at the part that decides; AND and OR do not always."""
         if not node.nodes:
             return "1"
-        quick = sorted(node.nodes, key=lambda part: not isinstance(part, OneOf))
+        cheap_first = sorted(node.nodes, key=lambda part: not isinstance(part, OneOf))
         sign, found, end = ("NOT ", 0, 1) if isinstance(node, And) else ("", 1, 0)
-        cases = " ".join(f"WHEN {sign}({self.condition(part)}) THEN {found}" for part in quick)
+        cases = " ".join(f"WHEN {sign}({self.condition(part)}) THEN {found}" for part in cheap_first)
         return f"(CASE {cases} ELSE {end} END)"
 
-    def _one_of(self, node: OneOf, easy: bool) -> str:
+    def _one_of(self, node: OneOf, readable: bool) -> str:
         texts = sorted({text for value in node.values for text in _texts(value)})
-        if len(texts) <= _LISTED:
+        if len(texts) <= _MAX_LISTED:
             listed = ", ".join(map(self.bind, texts))
         else:
             listed = f"SELECT value FROM json_each({self.bind(json.dumps(texts))})"
-        if not easy:
+        if not readable:
             return f"(diffhash_field(payload, {self.bind(node.field)}) IN ({listed}))"
         found = f"(payload -> {self.bind(_path(node.field))})"
         if "null" in texts:
             return f"(coalesce({found}, 'null') IN ({listed}))"
-        if len(texts) > _LOOKED_FOR:
+        if len(texts) > _MAX_TEXT_SEARCHES:
             return f"coalesce({found} IN ({listed}), 0)"
-        # Compact JSON has the field and its value side by side: a look at the text passes over most payloads.
+        # In compact JSON a field and its value are adjacent: a text search excludes most payloads quickly.
         places = (self.bind(f"{to_json(node.field)}:{text}") for text in texts)
         near = " OR ".join(f"instr(payload, {place})" for place in places) or "0"
         return f"CASE WHEN {near} THEN coalesce({found} IN ({listed}), 0) ELSE 0 END"
 
-    def _range(self, node: Range, easy: bool) -> str:
-        if not easy:
+    def _range(self, node: Range, readable: bool) -> str:
+        if not readable:
             found = f"diffhash_value(payload, {self.bind(node.field)}, {self.bind(node.kind)})"
-            bounds = [f"{found} {_SIGNS[sign]} {self.bind(limit)}" for sign, limit in node.bounds]
+            bounds = [f"{found} {_OPERATORS[sign]} {self.bind(limit)}" for sign, limit in node.bounds]
             return f"coalesce({' AND '.join(bounds)}, 0)"
         path = self.bind(_path(node.field))
-        # SQLite reads a number from JSON in its own way: let it read both sides in the same.
+        # SQLite parses JSON numbers in its own way: let it parse both sides.
         limits = [
             self._db.value("SELECT json_extract(?, '$')", (to_json(limit),)) for _, limit in node.bounds
         ]
         if node.kind == TEXT:
             limits = [limit for _, limit in node.bounds]
         bounds = [
-            f"json_extract(payload, {path}) {_SIGNS[sign]} {self.bind(limit)}"
+            f"json_extract(payload, {path}) {_OPERATORS[sign]} {self.bind(limit)}"
             for (sign, _), limit in zip(node.bounds, limits, strict=True)
         ]
-        # The type comes last, as few get there: true is 1 to SQLite, and every text is above every number.
+        # SQLite takes true for 1 and sorts texts after numbers, so the type is checked too; last, for few payloads.
         kinds = "('integer', 'real')" if node.kind == NUMBER else "('text')"
         return f"CASE WHEN {' AND '.join(bounds)} THEN json_type(payload, {path}) IN {kinds} ELSE 0 END"
 
-    def _any_zeros(self) -> bool:
-        """Whether a payload has a NUL in it, at which SQLite would cut a string off."""
+    def _any_nul(self) -> bool:
+        """Whether a payload contains a NUL character; SQLite would cut a string off there."""
         found = "SELECT EXISTS (SELECT 1 FROM payloads WHERE instr(payload, ?))"
         return bool(self._db.value(found, ("\\u0000",)))
 
@@ -222,7 +224,7 @@ def _path(name: str) -> str:
 
 
 def _texts(value: Any) -> set[str]:
-    """All JSON texts of payload values that are equal to a value."""
+    """The JSON texts of all payload values that are equal to a value."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return {to_json(value)}
     texts = {to_json(value)}
@@ -236,6 +238,6 @@ def _texts(value: Any) -> set[str]:
 
 
 def _keys(db: Database, source: str, values: list[Any]) -> NDArray[np.int64]:
-    # One long text is several times faster than as many rows.
+    # One long text is read several times faster than many rows.
     text = db.value(f"SELECT group_concat(key) FROM {source}", values)
     return np.empty(0, dtype=np.int64) if text is None else np.fromstring(text, dtype=np.int64, sep=",")

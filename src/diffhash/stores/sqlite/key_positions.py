@@ -23,7 +23,7 @@ def strictly_increasing(numbers: Numbers) -> bool:
 
 
 class GrowingArray:
-    """A one-dimensional array that is appended to; what was handed out before stays valid."""
+    """A one-dimensional array that can grow; views of it stay valid and keep their values."""
 
     def __init__(self, values: NDArray[np.generic]) -> None:
         self._buffer = values
@@ -34,11 +34,11 @@ class GrowingArray:
 
     @property
     def values(self) -> NDArray[np.generic]:
-        """What is in use: a view, not a copy."""
+        """All values, as a view."""
         return self._buffer[: self._used]
 
     def append(self, new: NDArray[np.generic]) -> None:
-        """Put ``new`` behind the rest."""
+        """Append ``new``."""
         total = self._used + len(new)
         if total > len(self._buffer):
             larger = np.empty(total + total // 8 + 16, dtype=self._buffer.dtype)
@@ -49,21 +49,21 @@ class GrowingArray:
 
 
 class KeyPositions:
-    """From keys to their last positions.
+    """The last position of each key.
 
-    Keys that only ever increase need nothing beside themselves; others are kept sorted, the latest
-    in a dict. Nothing is built before the first question.
+    If the keys increase with their positions, the keys themselves are searched. Otherwise a sorted
+    copy is, and the most recent keys are in a dict. Nothing is sorted before the first ``find``.
     """
 
     def __init__(self, keys: Numbers) -> None:
         self._keys = keys
-        self._positions: Numbers | None = None  # None: the positions are the row numbers
+        self._positions: Numbers | None = None  # None: positions are row numbers
         self._ready = False
         self._recent: dict[int, int] = {}
         self._count = len(keys)
 
     def append(self, keys: Numbers, everything: Numbers) -> None:
-        """Take in keys at the positions that follow; ``everything`` is all keys by position, new ones too."""
+        """Add keys at the next positions; ``everything`` is all keys by position, including the new ones."""
         first, self._count = self._count, self._count + len(keys)
         if not len(keys):
             return
@@ -82,7 +82,7 @@ class KeyPositions:
                 self._merge(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
     def _merge(self, keys: Numbers, positions: Numbers) -> None:
-        """Sort the dict and further keys in; a stable sort keeps the last position of a key last."""
+        """Merge the dict and further keys into the sorted keys. A stable sort keeps the last position of a key last."""
         old = np.arange(len(self._keys)) if self._positions is None else self._positions
         tail = np.array(list(self._recent.items()), dtype=np.int64).reshape(-1, 2)
         everything = np.concatenate([self._keys, tail[:, 0], keys])
@@ -91,7 +91,7 @@ class KeyPositions:
         self._keys, self._positions, self._recent = everything[order], places[order], {}
 
     def find(self, keys: Numbers) -> Numbers:
-        """Last position of each key, -1 where there is none."""
+        """Last position of each key, -1 if it has none."""
         if not self._ready:
             self._ready = True
             if not strictly_increasing(self._keys):
@@ -107,7 +107,7 @@ class KeyPositions:
 
 
 def find_sorted(ordered: Numbers, wanted: Numbers) -> Numbers:
-    """Row of each wanted number in sorted ones (the last, if it is there more than once), or -1.
+    """Last row of each wanted number in sorted numbers, -1 if it does not occur.
 
     Examples
     --------

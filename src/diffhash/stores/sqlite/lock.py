@@ -1,9 +1,12 @@
-"""One writer at a time: a lock beside the file that ends with the process that holds it.
+"""The writer lock: only one process at a time writes to a collection.
 
-The lock is on a file of its own, which also says to which database its holder writes: SQLite finds a log
-by its name alone, and would read one that a killed writer left into whatever file has that name now.
-POSIX drops all locks of a process on a file when any handle of
-that file is closed, so a handle on the database itself would take SQLite's locks away.
+The lock is on a file of its own, ``name-lock``, and ends with the process that holds it. It is not on the
+database itself: POSIX drops all locks that a process has on a file when the process closes any handle
+of that file, so SQLite would lose its own locks.
+
+The lock file also contains the identity of the database that its holder writes to. SQLite finds a
+write-ahead log (WAL) by its name alone. If a writer was killed and another file has the name of its
+database now, SQLite would read the log into the wrong file.
 """
 
 from __future__ import annotations
@@ -27,13 +30,14 @@ except ImportError:  # Windows
     import msvcrt
 
 _FAR = 1 << 30
-#: Paths that this process writes to, with its number. Locks between processes do not hold within one.
-_held: dict[str, tuple[int, str]] = {}
-_guard = threading.Lock()
+#: Paths that this process has locked: its process id, and the text in the lock file. A lock of the
+#: operating system does not keep a process from locking the same file again.
+_locked: dict[str, tuple[int, str]] = {}
+_locked_guard = threading.Lock()
 
 
 class WriterLock:
-    """The right to write to a collection, held until :meth:`release` or the end of the process."""
+    """The right to write to a collection, until :meth:`release` or the end of the process."""
 
     def __init__(self, path: Path, timeout: float, *, caller: str) -> None:
         self._name = os.path.realpath(path)
@@ -49,38 +53,38 @@ class WriterLock:
             time.sleep(min(0.02, max(0.0, deadline - time.monotonic())))
 
     def _try(self, caller: str) -> bool:
-        with _guard:
-            # A forked child inherits this dict, but not the locks.
-            if _is_held(self._name):
+        with _locked_guard:
+            # A forked child inherits the dict, but not the locks: _is_locked compares the process id.
+            if _is_locked(self._name):
                 return False
             handle = self._open(caller)
             if not _lock(handle):
                 os.close(handle)
                 return False
-            if not self._still_there(handle):
+            if not self._has_its_name(handle):
                 os.close(handle)
                 return False
             self._handle = handle
-            # What the last holder wrote to, if it was killed.
-            _held[self._name] = os.getpid(), os.read(handle, 100).decode("ascii", "replace")
+            # If the last holder was killed, its text is still in the file.
+            _locked[self._name] = os.getpid(), os.read(handle, 100).decode("ascii", "replace")
             return True
 
     def mark(self, identity: str) -> None:
-        """Note to which file, with the collection of which identity, the holder writes from now on."""
-        # Not the number of its device: that may be another one after a restart.
-        self._note(f"{Path(self._name).stat().st_ino} {identity}")
+        """Write into the lock file which database its holder writes to: inode, and identity of the collection."""
+        # Without the number of the device, which may change after a restart.
+        self._write(f"{Path(self._name).stat().st_ino} {identity}")
 
     def forget(self) -> None:
-        """Note that there is no log any more to which a file would belong."""
-        self._note("")
+        """Empty the lock file: there is no write-ahead log that could belong to another file."""
+        self._write("")
 
-    def _note(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         self._marked = True
         os.ftruncate(self._handle, 0)
         os.lseek(self._handle, 0, os.SEEK_SET)
         os.write(self._handle, text.encode())
-        with _guard:
-            _held[self._name] = os.getpid(), text
+        with _locked_guard:
+            _locked[self._name] = os.getpid(), text
 
     def _open(self, caller: str) -> int:
         try:
@@ -91,66 +95,68 @@ class WriterLock:
                 "Open the collection for reading, or copy it to a folder of yours."
             ) from error
 
-    def _still_there(self, handle: int) -> bool:
-        """Whether the file that was locked is not one that its holder has just removed."""
+    def _has_its_name(self, handle: int) -> bool:
+        """Whether the locked file still has its name; its last holder may just have removed it."""
         with contextlib.suppress(OSError):
             return os.path.samestat(os.fstat(handle), self._path.stat())
         return False
 
     def release(self) -> None:
-        """Let others write; doing so twice does no harm."""
-        with _guard:
-            if self._released or not _is_held(self._name):
+        """Let others write. Calling it again does nothing."""
+        with _locked_guard:
+            if self._released or not _is_locked(self._name):
                 return
             self._released = True
-            _, owner = _held.pop(self._name)
-            # One who was refused leaves the note of the writer before; and a file of that name may be another's.
-            ours = (self._marked or not owner) and self._still_there(self._handle)
+            _, owner = _locked.pop(self._name)
+            # Without a mark of ours, keep the text of a killed writer. A file of that name may be somebody else's.
+            ours = (self._marked or not owner) and self._has_its_name(self._handle)
             with contextlib.suppress(OSError):
                 if ours and fcntl is not None:
                     self._path.unlink()
                 elif ours:
                     os.ftruncate(self._handle, 0)
             os.close(self._handle)
-            # Windows removes no file that is open, nor then one that the next writer has opened.
+            # Windows cannot remove an open file, so it is closed first; the next writer may have opened it by now.
             if ours and fcntl is None:
                 with contextlib.suppress(OSError):
                     self._path.unlink()
 
 
 def check_wal(path: Path) -> None:
-    """Refuse a file beside which lies the log of another file that had its name."""
+    """Raise an error if the write-ahead log beside a file belongs to another file that had its name."""
     name = os.path.realpath(path)
-    # Where locks are for reading too, one that cannot be read is held: the log is that of its holder.
+    # If the lock file cannot be read because it is locked, the log belongs to its holder.
     with contextlib.suppress(FileNotFoundError, PermissionError):
         if not Path(f"{name}-wal").stat().st_size:
             return
-        with _guard:
-            # Closing a handle of the lock's file would let go of the lock.
-            owner = _held[name][1] if _is_held(name) else Path(f"{name}-lock").read_text("ascii", "replace")
+        with _locked_guard:
+            # Not read from the file if this process holds the lock: closing the handle would release it.
+            owner = (
+                _locked[name][1] if _is_locked(name) else Path(f"{name}-lock").read_text("ascii", "replace")
+            )
         if owner and not _belongs(owner, name):
             raise CollectionFileError(
-                f"Collection: {path} is not the file beside which {path}-wal was written, and the last writes may be "
-                f"in there. If all of them were copied or restored together, remove {path}-lock, and nothing else. "
-                f"If {path} was replaced while it was being written to, put the file back that was there before. "
-                f"Only to give up what was written last, move {path}-wal, {path}-shm and {path}-lock away."
+                f"Collection: {path}-wal was not written for the file that is {path} now, and may hold the last "
+                f"writes. If all these files were copied or restored together, remove {path}-lock and nothing else. "
+                f"If {path} was replaced while it was being written to, put the old file back. "
+                f"To give up the last writes, move {path}-wal, {path}-shm and {path}-lock away."
             )
 
 
-def _is_held(name: str) -> bool:
-    return name in _held and _held[name][0] == os.getpid()
+def _is_locked(name: str) -> bool:
+    return name in _locked and _locked[name][0] == os.getpid()
 
 
 def _belongs(owner: str, name: str) -> bool:
-    """Whether a note is about the file that has the name now."""
+    """Whether the text of a lock file is about the file that has the name now."""
     number, _, identity = owner.partition(" ")
     return number == str(Path(name).stat().st_ino) and _identity(name) in (identity, "")
 
 
 def _identity(name: str) -> str:
-    """The collection in a file, without its log; "" if that cannot be told."""
+    """Identity of the collection in a file, read without its log; "" if it cannot be read."""
     try:
-        # By SQLite, and not by a handle of our own: see above.
+        # Read with SQLite, not with a file handle of our own: see the top of this file.
         connection = sqlite3.connect(f"file:{quote(os.fsencode(name))}?mode=ro&immutable=1", uri=True)
         try:
             row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
@@ -164,10 +170,10 @@ def _identity(name: str) -> str:
 def _lock(handle: int) -> bool:
     try:
         if fcntl is not None:
-            # Unlike flock, this one is not inherited by a forked child that outlives its parent.
+            # Unlike flock, a forked child that outlives its parent does not inherit this lock.
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         else:
-            # Windows keeps others from reading what is locked: not the note, but a byte far behind it.
+            # Windows prevents others from reading locked bytes, so a byte far behind the text is locked.
             os.lseek(handle, _FAR, os.SEEK_SET)
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]
             os.lseek(handle, 0, os.SEEK_SET)

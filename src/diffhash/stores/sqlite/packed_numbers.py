@@ -12,7 +12,7 @@ _WIDTHS = {1: "<u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 
 
 def pack_numbers(numbers: Numbers) -> bytes:
-    """Whole numbers as bytes: consecutive ones take nine, others their offsets from the smallest.
+    """Whole numbers as bytes: nine bytes if they are consecutive, otherwise offsets from the smallest number.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def pack_numbers(numbers: Numbers) -> bytes:
         return b"\0" + first.to_bytes(8, "little", signed=True)
     least, spread = int(numbers.min()), int(numbers.max()) - int(numbers.min())
     width = next(width for width in _WIDTHS if spread < 1 << 8 * width)
-    # Unsigned differences are right even where signed ones overflow.
+    # Unsigned, because a signed difference may overflow.
     offsets = numbers.view(np.uint64) - np.uint64(least % (1 << 64))
     return (
         bytes([width]) + least.to_bytes(8, "little", signed=True) + offsets.astype(_WIDTHS[width]).tobytes()
@@ -34,7 +34,7 @@ def pack_numbers(numbers: Numbers) -> bytes:
 
 
 def unpack_numbers(data: bytes, count: int) -> Numbers:
-    """The inverse of :func:`pack_numbers`; ValueError if the bytes cannot be ``count`` numbers.
+    """The inverse of :func:`pack_numbers`; ValueError if the length does not fit ``count`` numbers.
 
     Examples
     --------

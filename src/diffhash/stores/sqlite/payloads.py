@@ -1,7 +1,7 @@
-"""Payloads: one JSON object for each stored object, and the fields that are indexed.
+"""The tables of payloads and of indexed payload fields.
 
-The index of a field is a table of our own with (field, kind, value, key): SQLite's expression indexes
-would need the field's name inside an SQL statement.
+A field is indexed by rows (field, kind, value, key) in a table of our own, because an expression
+index of SQLite would need the name of the field inside an SQL statement.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def store_payloads(db: Database, keys: NDArray[np.int64], texts: Sequence[str | 
 
 
 def delete_payloads(db: Database, keys: NDArray[np.int64]) -> None:
-    """Remove the payloads of objects that are gone; within a transaction."""
+    """Remove the payloads of removed objects; within a transaction."""
     fields = indexed_fields(db)
     if fields:
         _unindex(db, fields, keys)
@@ -59,11 +59,11 @@ def delete_payloads(db: Database, keys: NDArray[np.int64]) -> None:
 
 
 def fetch_payloads(db: Database, keys: NDArray[np.int64]) -> dict[int, dict[str, Any]]:
-    """Payloads by key, of those that have one."""
+    """Payloads by key; keys without a payload are left out."""
     found: dict[int, dict[str, Any]] = {}
     distinct = np.unique(keys).tolist()
     for begin in range(0, len(distinct), _BLOCK):
-        # A list of keys is bound as one value; SQLite takes it apart.
+        # The keys are bound as one JSON text, which SQLite splits: a statement takes only so many values.
         rows = db.execute(
             "SELECT p.key, p.crc, p.payload FROM json_each(?) AS wanted JOIN payloads AS p ON p.key = wanted.value",
             (json.dumps(distinct[begin : begin + _BLOCK]),),
@@ -71,14 +71,14 @@ def fetch_payloads(db: Database, keys: NDArray[np.int64]) -> dict[int, dict[str,
         for key, crc, text in rows:
             if not isinstance(text, str) or crc != zlib.crc32(text.encode()):
                 raise CollectionFileError(
-                    f"Collection: {db.path} is damaged: payload {key} is not as it was written."
+                    f"Collection: {db.path} is damaged: the checksum of payload {key} is wrong."
                 )
             found[key] = json.loads(text)
     return found
 
 
 def indexed_fields(db: Database) -> dict[str, int]:
-    """Numbers of the indexed fields by name."""
+    """Number of each indexed field, by name."""
     return {name.decode(): field for field, name in db.execute("SELECT field, name FROM fields")}
 
 
@@ -93,7 +93,7 @@ def index_field(db: Database, name: str) -> None:
         kind = kind_of(json.loads(text).get(name))
         if kind is not None:
             entries.append((field, *kind, key))
-    # In the order of the table, which is then written from left to right.
+    # Sorted as the table is, so that it is written sequentially.
     entries.sort()
     db.executemany("INSERT INTO field_values (field, kind, value, key) VALUES (?, ?, ?, ?)", entries)
 

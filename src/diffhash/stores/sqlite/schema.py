@@ -1,20 +1,21 @@
-"""What a collection's file looks like inside: tables, marks, format version.
+"""The format of a collection's file: tables, application id, format version.
 
-A collection is a handful of append-only *streams*. A stream is cut into segments, each one row of
-the table ``segments``: a number for every entry (``keys``) and the entries themselves (``data``).
+A collection consists of a few append-only *streams*. A stream is split into segments, each a row of
+the table ``segments``: a number for each entry (``keys``) and the entries themselves (``data``).
 
 ======================  ============================  ==================================
 stream                  keys                          data
 ======================  ============================  ==================================
-0, names                key of the object             counted UTF-8 bytes (string ids only)
+0, string ids           key of the object             counted UTF-8 bytes (only for string ids)
 1 + 2 m, codes          key of the object             packed codes of modality m
-2 + 2 m, removals       position among the codes      nothing
+2 + 2 m, removals       position among the codes      empty
 ======================  ============================  ==================================
 
-So whoever knows how many entries it has read of each stream can go on from there.
+A reader that knows how many entries of each stream it has read can read the rest.
 
-Payloads are compact JSON, each value written in one way only (``payloads.to_json``); filters rely on it, so
-it is part of the format, as are the packed numbers (``keys``) and names (``names``).
+Payloads are compact JSON in which equal values are equal texts (``payload_json.to_json``). Filters rely
+on that, so it is part of the format. So are the packed numbers (``packed_numbers``) and strings
+(``string_ids``).
 """
 
 from __future__ import annotations
@@ -39,10 +40,11 @@ __all__ = [
     "removals_stream",
 ]
 
-#: "dhsh", in the place that SQLite keeps for the mark of a program.
+#: "dhsh". SQLite reserves this number for the program that a file belongs to.
 APPLICATION_ID = 0x64687368
-#: Raised when older releases could not read what this one writes.
+#: Goes up when older releases cannot read what this one writes.
 FORMAT_VERSION = 1
+#: Stream of the string ids.
 STRING_IDS = 0
 
 _TABLES = {
@@ -71,7 +73,7 @@ def removals_stream(modality: int) -> int:
 
 
 def new_file(model: bytes, n_bits: int, modalities: Sequence[str]) -> bytes:
-    """The bytes of a collection that holds a model and nothing else."""
+    """The bytes of an empty collection with a model."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -94,20 +96,20 @@ def new_file(model: bytes, n_bits: int, modalities: Sequence[str]) -> bytes:
 
 
 def is_collection_file(path: Path) -> bool:
-    """Whether a file begins as our collections do, of any version, whole or damaged."""
+    """Whether a file begins like a collection of any version; it may be damaged."""
     with path.open("rb") as file:
         head = file.read(100)
     return head[:16] == b"SQLite format 3\0" and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def check_schema(connection: sqlite3.Connection, path: str) -> None:
-    """Refuse a file that is no collection of ours, or that we cannot read."""
+    """Raise an error if a file is not a collection, or not one that this release can read."""
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if mark != APPLICATION_ID:
         raise CollectionFileError(
-            f"Collection.open: {path} is no collection of diffhash "
-            "(an empty file, or an SQLite database of another program). It was left as it is."
+            f"Collection.open: {path} is not a collection of diffhash "
+            "(an empty file, or an SQLite database of another program). It was not changed."
         )
     if version > FORMAT_VERSION:
         raise NewerCollectionError(
@@ -115,12 +117,14 @@ def check_schema(connection: sqlite3.Connection, path: str) -> None:
             f"{FORMAT_VERSION}. Upgrade diffhash."
         )
     if version < 1:
-        raise CollectionFileError(f"Collection.open: {path} has format version {version}, which never was.")
+        raise CollectionFileError(
+            f"Collection.open: {path} has format version {version}, which does not exist."
+        )
     rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
-    # Triggers and views would run with our statements: a file that has any was not made by us.
+    # A file with triggers or views was not made by diffhash; they would run with our statements.
     if dict(rows) != _TABLES:
         strange = sorted(set(dict(rows).items()) ^ set(_TABLES.items()))
         raise CollectionFileError(
-            f"Collection.open: {path} has other tables than a collection has "
+            f"Collection.open: {path} does not have the tables of a collection "
             f"({', '.join(sorted({name for name, _ in strange}))}). It was changed by another program."
         )

@@ -33,8 +33,8 @@ from .snapshot import Snapshot
 
 __all__ = ["Searching"]
 
-#: Scans without the lock before a search that is overtaken by writers each time scans under the lock.
-_FREE_SCANS = 2
+#: Number of scans without the lock. If the content changes during each of them, the next one holds the lock.
+_UNLOCKED_SCANS = 2
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ class Searching(Reading):
         query = _query(codes, into, k, where, caller="Collection.search_arrays")
         with self._reading() as snapshot:
             into = self._known_modality(into, snapshot, query.caller)
-            scan = self._scan(snapshot, replace(query, into=into))
+            scan = self._prepare_scan(snapshot, replace(query, into=into))
         (found,) = scan.run(query)
         # Keys and string ids are only ever appended to a snapshot: they can be read without the lock.
         keys = snapshot.modality_codes[into].keys[found.ids]
@@ -159,19 +159,20 @@ class Searching(Reading):
         return self._search(replace(query, model=model))
 
     def _search(self, query: _Query) -> list[list[Hit]]:
-        for _ in range(_FREE_SCANS):
+        """The three steps of a search: take the indexes, scan them, read ids and payloads."""
+        for _ in range(_UNLOCKED_SCANS):
             with self._reading() as snapshot:
-                scan = self._scan(snapshot, query)
+                scan = self._prepare_scan(snapshot, query)
             found = scan.run(query)
             with self._reading() as snapshot:
                 if self._version == scan.version:
                     return self._hits(snapshot, query, scan, found)
         with self._reading() as snapshot:
-            scan = self._scan(snapshot, query)
+            scan = self._prepare_scan(snapshot, query)
             return self._hits(snapshot, query, scan, scan.run(query))
 
-    def _scan(self, snapshot: Snapshot, query: _Query) -> _Scan:
-        """Indexes of what a query searches; within a transaction."""
+    def _prepare_scan(self, snapshot: Snapshot, query: _Query) -> _Scan:
+        """The indexes that a query searches; within a transaction."""
         if query.model is not None and query.model is not self._current_model(snapshot):
             raise ModelReplacedError
         check_codes(query.codes, n_bits=snapshot.n_bits, caller=query.caller)

@@ -1,7 +1,7 @@
-"""Streams of the collection's file: entries are appended in segments, and read on from any point.
+"""Streams of a collection's file: entries are appended in segments, and can be read from any entry on.
 
-Small segments at the end of a stream are put together as it grows, as in a binary counter: a
-million single additions make a few hundred rows, and each entry is written again about a dozen times.
+Small segments at the end of a stream are merged as it grows, as in a binary counter: a million
+single additions make a few hundred rows, and each entry is rewritten about a dozen times.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from .string_ids import join_packed_strings
 
 __all__ = ["Segment", "append", "clear", "read"]
 
-#: Entries up to which segments are put together.
-_MERGED = 4096
-#: Bytes after which a large addition is cut into several segments.
-_LARGE = 1 << 25
+#: Maximum number of entries in a merged segment.
+_MAX_MERGED = 4096
+#: A larger addition is split into several segments of this many bytes.
+_MAX_BYTES = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Segment:
 def append(db: Database, stream: int, start: int, keys: NDArray[np.int64], data: bytes) -> None:
     """Append entries to a stream that has ``start`` of them; within a transaction.
 
-    ``data`` has the same number of bytes for every entry, or is a packed list of names.
+    ``data`` has the same number of bytes for every entry, or holds packed strings.
     """
     if not len(keys):
         return
@@ -51,10 +51,10 @@ def append(db: Database, stream: int, start: int, keys: NDArray[np.int64], data:
     ).fetchall()
     if start != (tail[0][0] + tail[0][1] if tail else 0):
         raise CollectionFileError(
-            f"Collection: {db.path} was changed by another program behind the writer's back. Open it again."
+            f"Collection: {db.path} was changed by another program while this one was writing. Open it again."
         )
     for begin, count in tail:
-        if count > total or count + total > _MERGED:
+        if count > total or count + total > _MAX_MERGED:
             break
         (segment,) = read(db, stream, begin, end=begin + count)
         parts.insert(0, (begin, segment.keys, segment.data))
@@ -65,11 +65,11 @@ def append(db: Database, stream: int, start: int, keys: NDArray[np.int64], data:
         pieces = [(len(part[1]), part[2]) for part in parts]
         data = join_packed_strings(pieces) if stream == STRING_IDS else b"".join(part[1] for part in pieces)
         _insert(db, stream, parts[0][0], joined, data)
-    elif stream == STRING_IDS or len(data) + 8 * len(keys) <= _LARGE:
+    elif stream == STRING_IDS or len(data) + 8 * len(keys) <= _MAX_BYTES:
         _insert(db, stream, start, keys, data)
     else:
         width = len(data) // len(keys)
-        rows = max(1, _LARGE // (width + 8))
+        rows = max(1, _MAX_BYTES // (width + 8))
         for begin in range(0, len(keys), rows):
             _insert(
                 db,
@@ -81,9 +81,9 @@ def append(db: Database, stream: int, start: int, keys: NDArray[np.int64], data:
 
 
 def read(db: Database, stream: int, known: int, end: int | None = None) -> Iterator[Segment]:
-    """Segments with the entries of a stream from ``known`` on, checked.
+    """Checked segments with the entries of a stream from number ``known`` on.
 
-    A segment may begin before, as segments are put together while others read.
+    The first segment may begin earlier, because segments are merged while others read.
     """
     first = db.value("SELECT max(start) FROM segments WHERE stream = ? AND start <= ?", (stream, known))
     rows = db.execute(
@@ -101,7 +101,7 @@ def read(db: Database, stream: int, known: int, end: int | None = None) -> Itera
             or crc != _checksum(stream, start, count, keys, data)
         ):
             raise CollectionFileError(
-                f"Collection: {db.path} is damaged: segment {start} of stream {stream} is not as it was written. "
+                f"Collection: {db.path} is damaged: segment {start} of stream {stream} was changed or is incomplete. "
                 "Take the file from a backup."
             )
         expected = start + count

@@ -68,12 +68,13 @@ class Snapshot:
         self.id_kind, self.next_key = meta["id_kind"], meta["next_key"]
         width = code_bytes(self.n_bits)
         try:
+            # String ids come first: a search in another thread may find a new code at once and reads its id.
+            self._read_string_ids(db)
             for number, modality in enumerate(self.modalities):
                 stored = self.modality_codes[modality]
                 for part in segments.read(db, codes_stream(number), stored.n_positions):
                     codes = code_block(part.data, len(part.keys), width)
                     stored.add(codes[part.skip :], part.keys[part.skip :])
-            self._read_string_ids(db)
             self._read_removals(db)
         except (ValueError, CodeError) as error:
             raise _damaged(db, error) from error

@@ -1,0 +1,28 @@
+"""The public names of ``diffhash.stores``: these and no others, and each is documented."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from diffhash import stores
+
+API = Path(__file__).parents[2] / "docs" / "api.md"
+NAMES = ["Collection", "CollectionStats", "Hit", "Id", "Item", "Store", "VerifyReport"]
+
+
+def test_public_names_are_these():
+    assert sorted(stores.__all__) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_is_documented(name):
+    assert hasattr(stores, name)
+    assert re.search(rf"^\.\. auto\w+:: diffhash\.(stores\.)?{name}$", API.read_text("utf-8"), re.MULTILINE)
+
+
+def test_the_api_page_promises_no_other_name_of_stores():
+    promised = re.findall(r"^\.\. auto\w+:: diffhash\.stores\.(\S+)$", API.read_text("utf-8"), re.MULTILINE)
+    assert set(promised) <= set(NAMES)
