@@ -13,7 +13,7 @@ from diffhash.hashers.refined import search as refined_search
 from diffhash.hashers.refined.fit import make_fitter
 from diffhash.hashers.refined.search import SettingSearch, Trial, _rivals, score_of_training, some_rows
 from diffhash.hashers.refined.settings import as_start, search_effort, search_plan
-from diffhash.learning.refinement import PairLoss
+from diffhash.learning.pair_loss import PairLoss
 from diffhash.pairs.holdout import hold_out
 
 

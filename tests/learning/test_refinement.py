@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 import diffhash as dh
-from diffhash.learning.refinement import Affine, PairLoss, refine
+from diffhash.learning.pair_loss import PairLoss
+from diffhash.learning.refinement import Affine, refine
 from diffhash.learning.spectral_start import SpectralStart
 from diffhash.learning.subspace import rotated_frame, useful_rank
 

@@ -26,7 +26,7 @@ class RefinedHash(BaseHasher):
     Here that solution, in whitened coordinates and rotated, is only the start. Then projections and
     thresholds are optimised together: tanh replaces the sign, and the squared error of
     :math:`\frac1m h^T g` against 1 on positives and against a target on negatives is minimised. Both
-    sets have the same weight, and *all* implied pairs count (:mod:`diffhash.learning.refinement`).
+    sets have the same weight, and *all* implied pairs count (:mod:`diffhash.learning.pair_loss`).
 
     Parameters
     ----------

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ParameterError
-from ...learning.refinement import Affine, PairLoss, Progress, refine
+from ...learning.pair_loss import PairLoss
+from ...learning.refinement import Affine, Progress, refine
 from ...learning.spectral_start import SpectralStart
 from ...maps import FeatureMap, KernelMap, LinearMap, MappedView
 from ...maps.kernel import never_negative
