@@ -224,5 +224,5 @@ def test_many_groups_are_counted_some_bits_at_a_time(rng, monkeypatch):
     resolved = dh.Pairs.from_labels(labels, labels).resolve(40, 40)
     bins = rng.integers(0, 8, size=(5, 40))
     whole = joint_cost(bins, bins, resolved, 1.0, 8)
-    monkeypatch.setattr("diffhash.learning.thresholds._GROUP_CELLS", 1)
+    monkeypatch.setattr("diffhash.learning.thresholds._MAX_GROUP_CELLS", 1)
     np.testing.assert_array_equal(joint_cost(bins, bins, resolved, 1.0, 8), whole)

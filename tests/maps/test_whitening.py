@@ -17,7 +17,7 @@ def test_components_are_those_of_the_covariance(rng, monkeypatch, sparse, wide):
     X = rng.normal(size=(300, 12)) * np.geomspace(8, 0.01, 12) + 3
     rows = scipy.sparse.csr_array(X) if sparse else X
     if wide:
-        monkeypatch.setattr(whitening, "_WIDE", 4)
+        monkeypatch.setattr(whitening, "_MAX_COVARIANCE_FEATURES", 4)
     found = principal_components(MappedView(rows, LinearMap.fit(rows)), 5, np.random.default_rng(0))
     values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
     np.testing.assert_allclose(found.variances, values[::-1][:5], rtol=1e-6)
