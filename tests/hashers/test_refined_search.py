@@ -11,7 +11,13 @@ from diffhash.hashers.refined import estimator as refined
 from diffhash.hashers.refined import fit as refined_fit
 from diffhash.hashers.refined import search as refined_search
 from diffhash.hashers.refined.fit import make_fitter
-from diffhash.hashers.refined.search import SettingSearch, Trial, _rivals, score_of_training, some_rows
+from diffhash.hashers.refined.search import (
+    SettingSearch,
+    Trial,
+    _settings_to_compare,
+    rows_to_compare,
+    score_training_rows,
+)
 from diffhash.hashers.refined.settings import as_start, search_effort, search_plan
 from diffhash.learning.pair_loss import PairLoss
 from diffhash.pairs.holdout import hold_out
@@ -51,20 +57,20 @@ def test_of_equals_the_one_that_finds_known_objects_best():
     trial = FixedTrial({"a": 0.80, "b": 0.79, "c": 0.775}, {"a": 0.3, "b": 0.5, "c": 0.9})
     search = SettingSearch([trial])
     search.try_all(["a", "b", "c"])
-    assert search.settle(lambda setting: setting) == "b"
+    assert search.best_among_known(lambda setting: setting) == "b"
 
 
 def test_of_equals_among_known_objects_the_better_one():
     search = SettingSearch([FixedTrial({"a": 0.795, "b": 0.80}, {"a": 0.0, "b": 0.0})])
     search.try_all(["a", "b"])
-    assert search.settle(lambda setting: setting) == "b"
+    assert search.best_among_known(lambda setting: setting) == "b"
 
 
 def test_what_is_chosen_is_not_below_its_own_start():
     trial = FixedTrial({"a": 0.80, "b": 0.79, "start of b": 0.795}, {"a": 0.3, "b": 0.5})
     search = SettingSearch([trial])
     search.try_all(["a", "b"])
-    assert search.settle(lambda setting: f"start of {setting}") == "start of b"
+    assert search.best_among_known(lambda setting: f"start of {setting}") == "start of b"
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -227,11 +233,11 @@ def test_of_more_classes_than_bits_the_better_target_is_kept(better, one_view, m
             targets.append(negative_target)
 
     def score(*arguments):
-        scores.append(score_of_training(*arguments))
+        scores.append(score_training_rows(*arguments))
         return float(len(scores) == (1 if better == "first" else 2))
 
     monkeypatch.setattr(refined_fit, "PairLoss", Loss)
-    monkeypatch.setattr(refined, "score_of_training", score)
+    monkeypatch.setattr(refined, "score_training_rows", score)
     settings = {"features": "linear", "ridge": 0.01, "penalty": 0.003}
     hasher = dh.RefinedHash(
         n_bits=6, **settings, progress=lambda i, loss: seen.append((i, loss)), max_iter=5, min_share=0.3
@@ -264,14 +270,14 @@ def test_enough_bits_or_a_given_target_leave_nothing_to_compete():
     labels = np.repeat(np.arange(5), 4)
     pairs = dh.Pairs.from_labels(labels, labels).resolve(20, 20)
     setting = search_plan(dh.RefinedHash(n_bits=3)._given(), partnered=False, histograms=False)[0][0]
-    assert len(_rivals(setting, pairs, dh.RefinedHash(n_bits=3)._given())) == 1
-    assert _rivals(setting, pairs, dh.RefinedHash(n_bits=4)._given()) == []
-    assert _rivals(setting, pairs, dh.RefinedHash(n_bits=3, negative_target=-0.7)._given()) == []
-    assert _rivals(as_start(setting), pairs, dh.RefinedHash(n_bits=3)._given()) == []
+    assert len(_settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=3)._given())) == 1
+    assert _settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=4)._given()) == []
+    assert _settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=3, negative_target=-0.7)._given()) == []
+    assert _settings_to_compare(as_start(setting), pairs, dh.RefinedHash(n_bits=3)._given()) == []
     listed = dh.Pairs((np.arange(20), np.arange(20))).resolve(20, 20)
-    assert _rivals(setting, listed, dh.RefinedHash(n_bits=3)._given()) == []
+    assert _settings_to_compare(setting, listed, dh.RefinedHash(n_bits=3)._given()) == []
     sets = dh.Pairs.from_labels(np.eye(5, dtype=bool)[labels], np.eye(5, dtype=bool)[labels]).resolve(20, 20)
-    assert _rivals(setting, sets, dh.RefinedHash(n_bits=3)._given()) == []
+    assert _settings_to_compare(setting, sets, dh.RefinedHash(n_bits=3)._given()) == []
 
 
 def test_a_rival_must_hold_its_own_against_its_start():
@@ -288,11 +294,11 @@ def test_rows_that_tell_how_well_training_went_are_the_same_objects(monkeypatch)
     """Of two independent draws from many small classes hardly any would have a partner."""
     monkeypatch.setattr(refined_search, "_COMPARED_OBJECTS", 10)
     labels, rng = np.arange(50), np.random.default_rng(0)
-    x, y = some_rows(dh.Pairs.from_labels(labels, labels).resolve(50, 50), rng)
+    x, y = rows_to_compare(dh.Pairs.from_labels(labels, labels).resolve(50, 50), rng)
     assert len(x) == 10
     np.testing.assert_array_equal(x, y)
-    x, y = some_rows(dh.Pairs.from_labels(labels, labels[:30]).resolve(50, 30), rng)
+    x, y = rows_to_compare(dh.Pairs.from_labels(labels, labels[:30]).resolve(50, 30), rng)
     assert len(set(x)) == len(set(y)) == 10
     assert max(y) < 30
-    x, y = some_rows(dh.Pairs.from_labels(labels).resolve(50), rng)
+    x, y = rows_to_compare(dh.Pairs.from_labels(labels).resolve(50), rng)
     np.testing.assert_array_equal(x, y)

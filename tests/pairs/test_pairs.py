@@ -123,7 +123,7 @@ def test_many_label_sets_ask_for_sampling(monkeypatch):
     ("make", "says"),
     [
         (lambda: dh.Pairs(positive=5), "tuple"),
-        (lambda: dh.Pairs(positive=([0, 1], [0])), "one length"),
+        (lambda: dh.Pairs(positive=([0, 1], [0])), "same length"),
         (lambda: dh.Pairs(positive=([0.5], [1.0])), "whole numbers"),
         (
             lambda: dh.Pairs(positive=([0], [9])).resolve(3, 3),
@@ -137,13 +137,13 @@ def test_many_label_sets_ask_for_sampling(monkeypatch):
         (lambda: dh.Pairs.aligned(4).resolve(4, 5), "4 aligned rows"),
         (lambda: dh.Pairs.aligned(4).resolve(4), "one view"),
         (lambda: dh.Pairs.aligned(0), ">= 1"),
-        (lambda: dh.Pairs.from_labels([0, 1], [[True], [False]]), "one form"),
+        (lambda: dh.Pairs.from_labels([0, 1], [[True], [False]]), "same form"),
         (lambda: dh.Pairs.from_labels([0, np.nan]), "NaN in row 1"),
         (lambda: dh.Pairs.from_labels([0, 1], ["a", "b"]), "cannot be compared"),
         (lambda: dh.Pairs.from_labels([[0, 2]], [[0, 1]]), "only 0 and 1"),
         (lambda: dh.Pairs.from_labels([], []), "shape"),
         (lambda: dh.Pairs.from_labels([0, 1], [0, 1]).resolve(2, 3), "labels for 2 and 2"),
-        (lambda: dh.Pairs.from_labels([0, 1], [1, 0]).resolve(2), "leave the second one out"),
+        (lambda: dh.Pairs.from_labels([0, 1], [1, 0]).resolve(2), "leave out the second"),
         (lambda: dh.Pairs.from_labels([0, 1], [0, 1], n_positive=0), ">= 1"),
     ],
 )
