@@ -20,6 +20,7 @@ __all__ = [
     "DiffhashWarning",
     "FeatureCountError",
     "FilterError",
+    "IndexFileError",
     "InputError",
     "InputFileError",
     "MissingExtraError",
@@ -30,6 +31,7 @@ __all__ = [
     "NotFittedError",
     "PairsError",
     "ParameterError",
+    "PositionalArgumentError",
     "RankWarning",
     "ReadOnlyCollectionError",
     "TooManyBitsError",
@@ -70,6 +72,10 @@ class ParameterError(DiffhashError, ValueError):
     """A parameter has a value that is not allowed."""
 
 
+class PositionalArgumentError(DiffhashError, TypeError):
+    """An argument that must be named was given by position; the message shows the right call."""
+
+
 class TooManyBitsError(ParameterError):
     """More bits were requested than the method can compute from these features."""
 
@@ -88,6 +94,10 @@ class ModelFileError(DiffhashError, ValueError):
 
 class NewerFormatError(ModelFileError):
     """A model file was written by a later version of diffhash."""
+
+
+class IndexFileError(DiffhashError, ValueError):
+    """A file is not a saved index, is damaged, or was written by a later version of diffhash."""
 
 
 class InputFileError(InputError):
@@ -127,7 +137,7 @@ class CollectionWriteError(CollectionError, OSError):
 
 
 class UnknownIdError(InputError):
-    """The collection does not have an item with this id."""
+    """The index or the collection does not have an item with this id."""
 
 
 class FilterError(InputError):

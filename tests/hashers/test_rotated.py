@@ -106,3 +106,20 @@ def test_whitening_matrix_decorrelates_features_that_are_not_centred(rng):
     X = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4)) + 5
     view = MappedView(X, LinearMap(np.zeros(4)))
     np.testing.assert_allclose(np.cov((X @ whitening_matrix(view, 0.0)).T, bias=True), np.eye(4), atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+def test_rotation_depends_on_random_state(data, pairs, kernel):
+    def codes(seed):
+        options = {"n_bits": 16, "whiten": True, "rotate": True, "random_state": seed}
+        if kernel:
+            # Fixed landmarks, so that the seed matters to the rotation only.
+            landmarks = {m: X[:40] for m, X in data.train.views.items()}
+            hasher = dh.KernelDiffHash(landmarks=landmarks, **options)
+        else:
+            hasher = dh.DiffHash(**options)
+        return hasher.fit(data.train.views, pairs).encode(data.test.views["x"], modality="x")
+
+    assert np.array_equal(codes(3), codes(3))
+    assert not np.array_equal(codes(3), codes(4))
+    assert codes(None).shape == codes(3).shape

@@ -17,9 +17,13 @@ def test_projections_are_orthonormal_and_singular_values_sorted(small_data, smal
 
 
 def test_an_error_about_too_many_bits_shows_the_limit_and_how_to_get_more(small_data, small_pairs):
-    with pytest.raises(TooManyBitsError, match=r"n_bits=65 .* limit of 64 .*64 features of 'y'.*KernelDiffHash"):
+    with pytest.raises(
+        TooManyBitsError, match=r"n_bits=65 .* limit of 64 .*64 features of 'y'.*KernelDiffHash"
+    ):
         dh.DiffHash(n_bits=65).fit(small_data.train.views, small_pairs)
-    with pytest.raises(TooManyBitsError, match=r"n_bits=31 .* limit of 30 .*30 features of 'y'.*more landmarks"):
+    with pytest.raises(
+        TooManyBitsError, match=r"n_bits=31 .* limit of 30 .*30 features of 'y'.*more landmarks"
+    ):
         dh.KernelDiffHash(n_bits=31, n_landmarks={"x": 40, "y": 30}).fit(small_data.train.views, small_pairs)
 
 

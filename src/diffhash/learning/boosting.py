@@ -205,7 +205,9 @@ def _best_bit(
 
     def loss(bins_x: IntArray, bins_y: IntArray) -> FloatArray:
         """Minus the weighted correlation at every threshold pair of the grid."""
-        counts = joint_counts(bins_x, bins_y, index, n_bins, signed_weights)
+        counts = joint_counts(
+            bins_x=bins_x, bins_y=bins_y, index=index, n_bins=n_bins, weights=signed_weights
+        )
         return np.asarray(signed_weights.sum() - 2 * agreement(counts))
 
     a, b, lowest = search_grid(values_x, values_y, loss, min_share=min_share, n_bins=n_bins)

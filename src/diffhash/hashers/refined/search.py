@@ -78,8 +78,8 @@ class Trial:
         if self._pairs.positive is not None:
             learned = [np.concatenate(sides) for sides in zip(unseen, learned, strict=True)]
         return (
-            score_codes(unseen[0], learned[1], self._to_known(flip=False), ways="there")
-            + score_codes(learned[0], unseen[1], self._to_known(flip=True), ways="back")
+            score_codes(unseen[0], learned[1], self._to_known(flip=False), queries="x")
+            + score_codes(learned[0], unseen[1], self._to_known(flip=True), queries="y")
         ) / 2
 
     def _to_known(self, *, flip: bool) -> ResolvedPairs:

@@ -1,0 +1,175 @@
+"""CSV and JSON lines files: records, and features."""
+
+from __future__ import annotations
+
+import csv
+import json
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputFileError
+from .features import FeatureFile
+from .source import Source, choose_columns, listed
+
+__all__ = ["CsvFeatures", "JsonlFeatures", "csv_records", "json_records"]
+
+_DELIMITERS = ",;\t"
+
+
+def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield line numbers and cells. The delimiter is the most frequent of ``,;`` and tab in the first line."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
+            file.seek(0)
+            reader = csv.reader(file, delimiter=max(_DELIMITERS, key=first.count), strict=True)
+            for cells in reader:
+                if cells:
+                    yield reader.line_num, cells
+    except UnicodeDecodeError as error:
+        raise InputFileError(f"{path} is not UTF-8 text ({error}). Save it as UTF-8.") from error
+    except csv.Error as error:
+        raise InputFileError(f"{path} is not a readable CSV file ({error}).") from error
+
+
+def json_records(path: Path) -> Iterator[tuple[int, Any]]:
+    """Yield line numbers and the JSON value of each line; empty lines are skipped."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    try:
+                        yield number, json.loads(line)
+                    except (ValueError, RecursionError) as error:
+                        raise InputFileError(
+                            f"{path}, line {number}: this is not valid JSON ({error})."
+                        ) from error
+    except UnicodeDecodeError as error:
+        raise InputFileError(f"{path} is not UTF-8 text ({error}). Save it as UTF-8.") from error
+
+
+class _TextFeatures(FeatureFile):
+    """Features in a text file, whose number of rows is not known before it is read."""
+
+    n_rows: int | None = None
+
+    @abstractmethod
+    def _records(self) -> Iterator[tuple[int, Any]]:
+        """Yield the line number and the content of each row."""
+
+    def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:  # noqa: ARG002 - every block is new
+        """Yield the rows in blocks, as float64."""
+        step = n_rows or self.block_rows(8)
+        records = self._records()
+        while block := list(islice(records, step)):
+            yield self._matrix(block)
+
+    def _matrix(self, records: list[tuple[int, Any]]) -> NDArray[np.float64]:
+        try:
+            matrix = np.array([row for _, row in records], dtype=np.float64)
+            if matrix.shape == (len(records), self.n_features):
+                return matrix
+        except (ValueError, TypeError):
+            pass
+        raise self._first_wrong(records)
+
+    def _first_wrong(self, records: list[tuple[int, Any]]) -> InputFileError:
+        """The error that describes the first bad row."""
+        path = self.source.path
+        for line, row in records:
+            if not isinstance(row, list) or len(row) != self.n_features:
+                got = f"{len(row)}" if isinstance(row, list) else f"{row!r:.60}"
+                return InputFileError(f"{path}, line {line}: expected {self.n_features} numbers, got {got}.")
+            for place, value in enumerate(row):
+                if not _is_number(value):
+                    return InputFileError(
+                        f"{path}, line {line}: {self._column(place)} contains {value!r:.60}, which is not a number. "
+                        f"Name the columns with features: {path.name}#first:last or {path.name}#a,b,c."
+                    )
+        return InputFileError(f"{path}: the rows cannot be read as numbers.")
+
+    def _column(self, place: int) -> str:
+        return f"number {place + 1}"
+
+
+class CsvFeatures(_TextFeatures):
+    """Features in a CSV file, with or without a header line."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        first = next(csv_records(source.path), None)
+        if first is None:
+            raise InputFileError(f"{source.path} is empty.")
+        self._has_header = not all(map(_is_number, first[1]))
+        self._names = first[1] if self._has_header else [str(i) for i in range(len(first[1]))]
+        chosen = self._names if source.part is None else choose_columns(source, self._names)
+        self._places = [self._names.index(name) for name in chosen]
+        self.n_features = len(self._places)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        places, width = self._places, len(self._names)
+        records: Iterable[tuple[int, list[str]]] = csv_records(self.source.path)
+        for line, cells in islice(records, 1 if self._has_header else 0, None):
+            if len(cells) != width:
+                raise InputFileError(
+                    f"{self.source.path}, line {line}: expected {width} columns, got {len(cells)}."
+                )
+            yield line, [cells[place] for place in places]
+
+    def _column(self, place: int) -> str:
+        return f"column {self._names[self._places[place]]!r}"
+
+
+class JsonlFeatures(_TextFeatures):
+    """Features in a JSON lines file: each line is an array of numbers, or an object with such an array."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        first = next(json_records(source.path), None)
+        if first is None:
+            raise InputFileError(f"{source.path} is empty.")
+        self._fields = self._choose(first[1])
+        self.n_features = len(self._row(*first))
+
+    def _choose(self, first: Any) -> list[str] | None:
+        path, part = self.source.path, self.source.part
+        if isinstance(first, list) and part is None:
+            return None
+        if not isinstance(first, dict):
+            raise InputFileError(f"{path}: expected an array of numbers or an object on each line.")
+        if part is not None:
+            return choose_columns(self.source, list(first))
+        lists = [name for name, value in first.items() if isinstance(value, list)]
+        if len(lists) != 1:
+            raise InputFileError(
+                f"{path}: the objects have {len(lists)} fields with arrays. Select one: "
+                f"{path.name}#NAME. Fields: {listed(first)}."
+            )
+        return lists
+
+    def _row(self, line: int, value: Any) -> Any:
+        if self._fields is None:
+            return value
+        if not isinstance(value, dict) or not all(name in value for name in self._fields):
+            raise InputFileError(
+                f"{self.source.path}, line {line}: expected an object with {listed(self._fields)}."
+            )
+        row = [value[name] for name in self._fields]
+        return list(chain.from_iterable(row)) if all(isinstance(item, list) for item in row) else row
+
+    def _records(self) -> Iterator[tuple[int, Any]]:
+        return ((line, self._row(line, value)) for line, value in json_records(self.source.path))
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (ValueError, TypeError):
+        return False
+    return True

@@ -1,0 +1,163 @@
+"""Read pairs, ids and labels from files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputFileError
+from ..types import PairIndex
+from .arrays import load_array
+from .source import FILE_KINDS, Source, listed
+from .tables import TableFile, open_table
+
+__all__ = ["read_ids", "read_labels", "read_pairs"]
+
+_ARRAYS = (".npy", ".npz")
+
+
+def read_pairs(
+    name: str | os.PathLike[str],
+    modalities: Sequence[str],
+    ids: Mapping[str, Sequence[Any]] | None = None,
+) -> PairIndex:
+    r"""Read pairs as row numbers from a table with two columns.
+
+    Parameters
+    ----------
+    name : name of a file
+        A table with columns named after the two modalities, or with exactly two columns (the first
+        column belongs to the first modality), or an integer array of shape (n, 2).
+    modalities : two names, or one for pairs within a modality
+    ids : dict by modality, optional
+        The id of each row. If given, the table contains ids, otherwise row numbers from 0.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "pairs.csv"
+    >>> _ = path.write_text("text,image\nb,0\na,1\n")
+    >>> read_pairs(path, ["image", "text"], {"text": ["a", "b"]})
+    (array([0, 1]), array([1, 0]))
+    """
+    source = Source.parse(name)
+    source.check_kind(FILE_KINDS, "pairs")
+    couple = [modalities[0], modalities[-1]]
+    first, second = _pair_array(source) if source.kind in _ARRAYS else _pair_columns(source, couple)
+    ids = ids or {}
+    return (
+        _row_numbers(first, ids.get(couple[0]), source, couple[0]),
+        _row_numbers(second, ids.get(couple[1]), source, couple[1]),
+    )
+
+
+def _pair_array(source: Source) -> tuple[Any, Any]:
+    array = load_array(source)
+    if array.ndim != 2 or array.shape[1] != 2:
+        raise InputFileError(f"{source}: pairs must be an array of shape (n, 2), got {array.shape}.")
+    return array[:, 0], array[:, 1]
+
+
+def _pair_columns(source: Source, couple: list[str]) -> tuple[list[Any], list[Any]]:
+    table = open_table(source)
+    if couple[0] != couple[1] and set(couple) <= set(table.columns):
+        names = couple
+    elif len(table.columns) == 2:
+        names = table.columns
+    else:
+        raise InputFileError(
+            f"{source.path}: pairs need two columns; if there are more, two must be named {couple[0]!r} and "
+            f"{couple[1]!r}. Columns: {listed(table.columns)}."
+        )
+    rows = [(row.get(names[0]), row.get(names[1])) for row in table.rows()]
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def _row_numbers(values: Any, ids: Sequence[Any] | None, source: Source, modality: str) -> NDArray[np.int64]:
+    if ids is None:
+        array = np.asarray(values)
+        if array.size and array.dtype.kind not in "iu":
+            wrong = next((v for v in values if not isinstance(v, int | np.integer)), array[0])
+            raise InputFileError(
+                f"{source.path}: pairs must be row numbers of {modality!r}, counted from 0; got {wrong!r}. "
+                f"If they are ids, give the ids of the rows: --ids {modality}=FILE#COLUMN."
+            )
+        return array.astype(np.int64)
+    places = {str(value): row for row, value in enumerate(ids)}
+    try:
+        return np.array([places[str(value)] for value in values], dtype=np.int64)
+    except KeyError as error:
+        raise InputFileError(f"{source.path}: {modality!r} has no row with the id {error}.") from error
+
+
+def read_ids(source: str | os.PathLike[str]) -> list[Any]:
+    """Read unique ids, which are whole numbers or strings."""
+    values = _column(Source.parse(source), "ids")
+    if not all(isinstance(value, str) for value in values) and not all(type(v) is int for v in values):
+        values = [str(value) for value in values]
+    if len(set(values)) != len(values):
+        seen: set[Any] = set()
+        twice = next(v for v in values if v in seen or seen.add(v))  # type: ignore[func-returns-value]
+        raise InputFileError(f"{source}: the id {twice!r} occurs more than once.")
+    return values
+
+
+def read_labels(sources: Mapping[str, str | os.PathLike[str]]) -> dict[str, NDArray[Any]]:
+    """Read the labels of each modality; equal labels of two modalities are equal in the result.
+
+    Parameters
+    ----------
+    sources : dict by modality of files
+        A column of a table (numbers, strings, or lists of these if an object may have several
+        labels), or an array of shape (n,), or an array of 0 and 1 of shape (n, n_labels).
+
+    Returns
+    -------
+    dict by modality of arrays of shape (n,), or bool of shape (n, n_labels)
+        In the second case the columns mean the same labels for all modalities.
+    """
+    found: dict[str, Any] = {}
+    for modality, name in sources.items():
+        source = Source.parse(name)
+        source.check_kind(FILE_KINDS, "labels")
+        found[modality] = load_array(source) if source.kind in _ARRAYS else _column(source, "labels")
+    columns = {m: values for m, values in found.items() if isinstance(values, list)}
+    if any(isinstance(value, list) for values in columns.values() for value in values):
+        return found | _label_sets(columns)
+    as_text = any(isinstance(value, str) for values in columns.values() for value in values)
+    return found | {m: np.array([str(v) for v in vs] if as_text else vs) for m, vs in columns.items()}
+
+
+def _label_sets(columns: Mapping[str, list[Any]]) -> dict[str, NDArray[Any]]:
+    sets = {
+        modality: [set(map(str, value if isinstance(value, list) else [value])) for value in values]
+        for modality, values in columns.items()
+    }
+    names = sorted(set().union(*(labels for values in sets.values() for labels in values)))
+    places = {name: place for place, name in enumerate(names)}
+    result = {}
+    for modality, values in sets.items():
+        result[modality] = np.zeros((len(values), max(len(names), 1)), dtype=bool)
+        for row, labels in enumerate(values):
+            result[modality][row, [places[label] for label in labels]] = True
+    return result
+
+
+def _column(source: Source, what: str) -> list[Any]:
+    source.check_kind(FILE_KINDS, what)
+    if source.kind in _ARRAYS:
+        array = load_array(source)
+        if array.ndim != 1:
+            raise InputFileError(f"{source}: {what} must be an array of shape (n,), got {array.shape}.")
+        return list(array.tolist())
+    table: TableFile = open_table(source)
+    values = table.column()
+    if None in values:
+        raise InputFileError(
+            f"{source}: row {values.index(None)} has no value. Fill it in, or remove the row."
+        )
+    return values
