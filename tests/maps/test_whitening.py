@@ -1,4 +1,4 @@
-"""Principal components, from the covariance and without it."""
+"""Principal components, computed with and without the covariance matrix."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from diffhash.maps.whitening import principal_components
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("wide", [False, True])
-def test_components_are_those_of_the_covariance(rng, monkeypatch, sparse, wide):
-    """Also where the features are too many for a covariance matrix, and the mean is left in sparse rows."""
+def test_components_are_eigenvectors_of_the_covariance(rng, monkeypatch, sparse, wide):
+    """Also with too many features for a covariance matrix, and for sparse rows that are not centred."""
     X = rng.normal(size=(300, 12)) * np.geomspace(8, 0.01, 12) + 3
     rows = scipy.sparse.csr_array(X) if sparse else X
     if wide:
