@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.cli.thumbnails import is_thumbnail
+from diffhash.workflows.thumbnails import is_thumbnail
 from tests.cli.process import FAST, QUICK, diffhash, found, run, views
 
 

@@ -79,9 +79,9 @@ REFUSED = {
 @pytest.mark.parametrize(("arguments", "status", "words"), REFUSED.values(), ids=REFUSED)
 def test_nothing_of_another_kind_is_replaced(arguments, status, words, here, capsys, monkeypatch):
     before = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
-    for module in ("fit", "build_features"):
+    for module in ("cli.fit", "workflows.build_features"):
         # It is known before any work.
-        monkeypatch.setattr(f"diffhash.cli.{module}.learn", lambda *_, **__: pytest.fail("worked"))
+        monkeypatch.setattr(f"diffhash.{module}.learn", lambda *_, **__: pytest.fail("worked"))
 
     got, err = run(capsys, *arguments)
 

@@ -14,9 +14,9 @@ import pytest
 
 import diffhash as dh
 from diffhash.cli.app import run_app
-from diffhash.cli.captions import read_captions
 from diffhash.errors import InputFileError
 from diffhash.files import read_ids
+from diffhash.workflows.captions import read_captions
 
 N = 400
 
@@ -38,7 +38,7 @@ def build(files, tmp_path):
 @pytest.fixture
 def idle(monkeypatch):
     """Fails where anything is learned."""
-    monkeypatch.setattr("diffhash.cli.build_features.learn", lambda *_, **__: pytest.fail("worked"))
+    monkeypatch.setattr("diffhash.workflows.build_features.learn", lambda *_, **__: pytest.fail("worked"))
 
 
 def table(path, names, rows):

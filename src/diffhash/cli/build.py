@@ -10,12 +10,13 @@ import typer
 
 from ..errors import InputFileError
 from ..stores import Collection
-from .build_features import build_from_features
-from .build_folder import PictureKind, build_from_folder, leave_out_broken
-from .captions import read_captions
-from .filling import check_free
+from ..workflows.build_features import build_from_features
+from ..workflows.build_folder import PictureKind, build_from_folder, leave_out_broken
+from ..workflows.captions import read_captions
+from ..workflows.filling import check_free
+from ..workflows.learning import make_hasher
+from ..workflows.names import MethodName, settings_of
 from .fit import describe_model, modalities_line
-from .learning import make_hasher
 from .options import (
     Aligned,
     AsJson,
@@ -24,17 +25,15 @@ from .options import (
     Ids,
     Labels,
     Method,
-    MethodName,
     Negatives,
+    Overwrite,
     PairsFile,
     Sample,
     Seed,
     Settings,
     Views,
-    settings_of,
 )
 from .output import megabytes, print_facts, print_json
-from .outputs import Overwrite
 
 __all__ = ["build"]
 

@@ -14,9 +14,9 @@ from rich.table import Table
 from ..experiments.symbols import COSTS, Answer, DemoResult, Found, run_demo
 from ..experiments.symbols.write import write_demo
 from ..report import require_matplotlib
+from ..workflows.progress import Work
 from .options import AsJson, Debug
 from .output import print_json
-from .progress import Work
 
 __all__ = ["demo"]
 

@@ -11,11 +11,11 @@ import typer
 from ..codes import code_bytes
 from ..files import CodesWriter, FeatureFile, encode_file, open_features
 from ..hashers.base import BaseHasher
-from .models import load_model
-from .options import AsJson, Debug
+from ..workflows.models import load_model
+from ..workflows.outputs import check_codes
+from ..workflows.progress import Rows
+from .options import AsJson, Debug, Overwrite
 from .output import megabytes, print_facts, print_json
-from .outputs import Overwrite, check_codes
-from .progress import Rows
 
 __all__ = ["choose_modality", "encode"]
 

@@ -10,13 +10,14 @@ import typer
 from ..errors import InputFileError
 from ..files import encode_file, open_features, read_codes
 from ..types import CodeArray
+from ..workflows.judging import evaluate_directions, figures_of
+from ..workflows.models import load_model
+from ..workflows.names import by_name
+from ..workflows.progress import Rows
+from ..workflows.relation import read_relation
 from .encode import choose_modality
-from .judging import evaluate_directions, figures_of
-from .models import load_model
-from .options import Aligned, AsJson, Debug, Ids, Labels, PairsFile, Seed, Views, by_name
+from .options import Aligned, AsJson, Debug, Ids, Labels, PairsFile, Seed, Views
 from .output import print_json, print_table
-from .progress import Rows
-from .relation import read_relation
 
 __all__ = ["evaluate"]
 

@@ -9,7 +9,10 @@ import typer
 
 from ..files import open_features
 from ..hashers.base import BaseHasher
-from .learning import learn, make_hasher
+from ..workflows.learning import learn, make_hasher
+from ..workflows.names import MethodName, by_name, settings_of
+from ..workflows.outputs import check_model
+from ..workflows.relation import read_relation
 from .options import (
     Aligned,
     AsJson,
@@ -18,19 +21,15 @@ from .options import (
     Ids,
     Labels,
     Method,
-    MethodName,
     Negatives,
+    Overwrite,
     PairsFile,
     Sample,
     Seed,
     Settings,
     Views,
-    by_name,
-    settings_of,
 )
 from .output import megabytes, print_facts, print_json
-from .outputs import Overwrite, check_model
-from .relation import read_relation
 
 __all__ = ["describe_model", "fit", "modalities_line"]
 

@@ -14,8 +14,8 @@ from ..files.arrays import read_header
 from ..files.tables import TABLE_KINDS
 from ..hashers import load
 from ..stores import Collection
+from ..workflows.models import FileKind, kind_of
 from .fit import describe_model, modalities_line
-from .models import FileKind, kind_of
 from .options import AsJson, Debug
 from .output import megabytes, print_facts, print_json
 

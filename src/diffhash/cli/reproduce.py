@@ -13,7 +13,7 @@ import typer
 from ..experiments.paper import FILE_NAME, Cell, Settings, Summary, run, summarise
 from ..experiments.paper.write import write_report
 from ..report import require_matplotlib
-from .progress import Work
+from ..workflows.progress import Work
 
 __all__ = ["reproduce"]
 

@@ -19,11 +19,11 @@ from ..hashers.base import BaseHasher
 from ..model.file import write_atomically
 from ..report.search_page import search_page
 from ..stores import Collection, Hit
+from ..workflows.outputs import check_page
+from ..workflows.thumbnails import THUMBNAIL, is_thumbnail, thumbnail
 from .encode import choose_modality
 from .options import AsJson, Debug
 from .output import print_json, print_table
-from .outputs import check_page
-from .thumbnails import THUMBNAIL, is_thumbnail, thumbnail
 from .where import parse_where
 
 __all__ = ["search"]

@@ -12,7 +12,7 @@ from ..files import Source, open_features, open_table
 from ..files.tables import TABLE_KINDS
 from ..hashers import load
 from ..stores import Collection
-from .models import FileKind, kind_of
+from ..workflows.models import FileKind, kind_of
 from .options import AsJson, Debug
 from .output import print_json, shown
 

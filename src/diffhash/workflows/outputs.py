@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import typer
@@ -16,9 +15,7 @@ from ..files.arrays import read_header
 from ..model.file import is_model_file
 from ..stores.sqlite.schema import is_collection_file
 
-__all__ = ["Overwrite", "check_codes", "check_collection", "check_model", "check_page"]
-
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it is there.")]
+__all__ = ["check_codes", "check_collection", "check_model", "check_page"]
 
 
 def check_collection(path: Path, overwrite: bool, inputs: Iterable[str] = ()) -> None:

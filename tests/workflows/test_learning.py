@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import diffhash as dh
-from diffhash.cli import learning
-from diffhash.cli.relation import Relation
+from diffhash.workflows import learning
+from diffhash.workflows.relation import Relation
 
 
 def test_the_bar_has_no_total_before_the_settings_are_chosen_and_starts_anew_with_each_fit(monkeypatch):

@@ -13,7 +13,7 @@ from ..hashers.base import BaseHasher
 from .filling import fill, new_collection
 from .learning import Learned, learn
 from .models import load_model
-from .options import by_name, for_all
+from .names import by_name, for_all
 from .payloads import read_payloads
 from .progress import Rows
 from .relation import Relation, read_known_ids, read_relation

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.cli.filling import new_collection
 from diffhash.errors import CollectionBusyError
+from diffhash.workflows.filling import new_collection
 
 CODES = np.zeros((3, 2), dtype=np.uint8)
 

@@ -14,7 +14,7 @@ from ..errors import InputFileError
 from ..files import read_ids, read_labels, read_pairs
 from ..pairs import Pairs
 from ..types import IntArray, PairIndex
-from .options import for_all
+from .names import for_all
 
 __all__ = ["Relation", "read_known_ids", "read_relation"]
 

@@ -11,7 +11,7 @@ import typer
 
 from ..hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash
 from ..hashers.base import BaseHasher
-from .options import MethodName
+from .names import MethodName
 from .progress import Work
 from .relation import Relation
 

@@ -1,0 +1,1 @@
+"""What the surfaces call: build, fit, encode, search, evaluate and export, from files to files."""
