@@ -1,20 +1,46 @@
-"""Cross-modal hashing: search one kind of data with another through codes of a few bytes."""
+"""Cross-modal hashing: search one kind of data with another through codes of a few bytes.
 
-from importlib.metadata import version as _version
+Public names are imported when they are first used, so ``import diffhash`` is fast and a program
+that only searches does not import scikit-learn.
+"""
 
-from . import codes, datasets, errors, evaluation, featurizers, native
-from .evaluation import evaluate
-from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
-from .pairs import Pairs
-from .search import HammingIndex, asymmetric_search
-from .search.sequential import SequentialTest
-from .stores import Collection
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import codes, datasets, errors, evaluation, featurizers, native, stores
+    from .evaluation import evaluate
+    from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
+    from .model import HashModel
+    from .pairs import Pairs
+    from .search import HammingIndex, asymmetric_search
+    from .search.sequential import SequentialTest
+    from .stores import Collection
+
+#: The module that owns each public name; the other names in ``__all__`` are modules themselves.
+_OWNERS = {
+    "BoostedHash": "hashers",
+    "Collection": "stores",
+    "DiffHash": "hashers",
+    "HammingIndex": "search",
+    "HashModel": "model",
+    "KernelDiffHash": "hashers",
+    "Pairs": "pairs",
+    "RefinedHash": "hashers",
+    "SequentialTest": "search.sequential",
+    "asymmetric_search": "search",
+    "evaluate": "evaluation",
+    "load": "hashers",
+}
 
 __all__ = [
     "BoostedHash",
     "Collection",
     "DiffHash",
     "HammingIndex",
+    "HashModel",
     "KernelDiffHash",
     "Pairs",
     "RefinedHash",
@@ -28,5 +54,24 @@ __all__ = [
     "featurizers",
     "load",
     "native",
+    "stores",
 ]
-__version__ = _version("diffhash")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: Any = version("diffhash")
+    elif name in _OWNERS:
+        value = getattr(import_module(f".{_OWNERS[name]}", __name__), name)
+    elif name in __all__:
+        value = import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

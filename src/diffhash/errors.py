@@ -7,8 +7,6 @@ When one is raised, nothing was changed and no file was half-written.
 
 from __future__ import annotations
 
-from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
-
 __all__ = [
     "CodeError",
     "CollectionBusyError",
@@ -76,8 +74,8 @@ class TooManyBitsError(ParameterError):
     """More bits were asked for than the method can give on these features."""
 
 
-class NotFittedError(DiffhashError, _SklearnNotFittedError):
-    """The hasher was used before ``fit``."""
+class NotFittedError(DiffhashError, ValueError, AttributeError):
+    """A hasher or featurizer was used before ``fit``."""
 
 
 class MissingExtraError(DiffhashError, ImportError):

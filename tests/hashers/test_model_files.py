@@ -8,7 +8,7 @@ import scipy.sparse
 
 import diffhash as dh
 from diffhash.errors import ModelFileError, NotFittedError, ParameterError
-from diffhash.hashers.model_io import hasher_from_bytes, hasher_to_bytes
+from diffhash.model import HashModel, model_of
 from diffhash.model.file import read_model, write_model
 
 
@@ -143,18 +143,18 @@ def test_a_callback_is_not_kept(small_data, tmp_path):
 
 def test_bytes_are_those_of_the_file(saved, small_data):
     hasher = dh.load(saved)
-    assert hasher_to_bytes(hasher) == saved.read_bytes()
-    loaded = hasher_from_bytes(saved.read_bytes(), name="the model in a collection")
+    assert hasher.model_.to_bytes() == saved.read_bytes()
+    loaded = HashModel.from_bytes(saved.read_bytes(), name="the model in a collection")
     X = small_data.test.views["x"]
     np.testing.assert_array_equal(loaded.encode(X, modality="x"), hasher.encode(X, modality="x"))
 
 
 def test_an_unfitted_hasher_has_no_bytes():
     with pytest.raises(NotFittedError, match="Call fit first"):
-        hasher_to_bytes(dh.DiffHash())
+        model_of(dh.DiffHash(), caller="save")
 
 
 @pytest.mark.parametrize("spoil", [lambda d: d[:-1], lambda d: d[:20], lambda d: b"", lambda d: b"x" * 99])
 def test_bad_bytes_are_told_under_their_name(saved, spoil):
     with pytest.raises(ModelFileError, match="the model in a collection"):
-        hasher_from_bytes(spoil(saved.read_bytes()), name="the model in a collection")
+        HashModel.from_bytes(spoil(saved.read_bytes()), name="the model in a collection")

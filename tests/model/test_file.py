@@ -12,9 +12,9 @@ import safetensors.numpy
 from diffhash.errors import ModelFileError, NewerFormatError
 from diffhash.model.file import (
     FORMAT_VERSION,
-    model_from_bytes,
-    model_to_bytes,
+    pack_model,
     read_model,
+    unpack_model,
     write_atomically,
     write_model,
 )
@@ -116,12 +116,12 @@ def test_header_must_be_plain_json(tmp_path):
 def test_the_same_model_is_the_same_bytes(path, arrays):
     """By itself safetensors writes its metadata in an order that changes from call to call."""
     header = {"class": "Test", "text": "ä"}
-    assert {model_to_bytes(header, arrays) for _ in range(20)} == {path.read_bytes()}
+    assert {pack_model(header, arrays) for _ in range(20)} == {path.read_bytes()}
 
 
 def test_names_of_any_kind_keep_arrays_in_place(arrays):
     named = {f'{name} 名\t"\x7f': array for name, array in arrays.items()}
-    _, read = model_from_bytes(model_to_bytes({"class": "Test"}, named), name="test")
+    _, read = unpack_model(pack_model({"class": "Test"}, named), name="test")
     assert set(read) == set(named)
     for name, array in named.items():
         np.testing.assert_array_equal(read[name], array)

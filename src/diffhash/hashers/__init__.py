@@ -1,10 +1,18 @@
-"""Hashers: one estimator per file, over one shared base."""
+"""Hashers: scikit-learn estimators that learn a :class:`~diffhash.model.HashModel`, one method per module."""
 
 from .base import BaseHasher
 from .boosted import BoostedHash
 from .diff import DiffHash
 from .kernel_diff import KernelDiffHash
-from .model_io import load
+from .loading import hasher_from_model, load
 from .refined import RefinedHash
 
-__all__ = ["BaseHasher", "BoostedHash", "DiffHash", "KernelDiffHash", "RefinedHash", "load"]
+__all__ = [
+    "BaseHasher",
+    "BoostedHash",
+    "DiffHash",
+    "KernelDiffHash",
+    "RefinedHash",
+    "hasher_from_model",
+    "load",
+]

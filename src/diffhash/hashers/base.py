@@ -1,8 +1,7 @@
-"""What all hashers share: checking input, encoding, saving.
+"""What all hashers share: checking the input of ``fit``, and access to the model that was learned.
 
-A hasher is a scikit-learn estimator: parameters are stored untouched by ``__init__`` and checked
-by ``fit``, and what was learned ends in an underscore. The steps of learning live in the modules
-before this one; a hasher wires them.
+A hasher is a scikit-learn estimator: ``__init__`` stores the parameters untouched, ``fit`` checks
+them and learns a :class:`~diffhash.model.HashModel`, which does the rest.
 """
 
 from __future__ import annotations
@@ -15,21 +14,30 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from ..errors import NotFittedError, PairsError, UnknownModalityError
+from ..featurizers.base import Featurizer
 from ..maps import FeatureMap
+from ..model import HashModel
 from ..pairs import Pairs
 from ..pairs.resolved import ResolvedPairs
 from ..threads import one_blas_thread
 from ..types import CodeArray, FloatArray, Views
-from ..validation import check_features, check_view, known_modality
-from .raw_input import FeaturizerMixin
+from ..validation import check_view, known_modality
 
-__all__ = ["BaseHasher", "Couple", "Learned"]
+__all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData"]
+
+#: With at most this many objects, fit uses one BLAS thread.
+_FEW_OBJECTS = 20_000
+
+
+class HasherNotFittedError(NotFittedError, SklearnNotFittedError):
+    """The hasher was used before ``fit``; also an error of scikit-learn, so that its tools know it."""
 
 
 @dataclass(frozen=True)
-class Couple:
+class TrainingData:
     """Checked input of ``fit``: one or two views and the pairs between them.
 
     Attributes
@@ -43,17 +51,27 @@ class Couple:
     views: dict[str, Any]
     pairs: ResolvedPairs
 
+    @property
+    def first(self) -> str:
+        """Modality of the first object of each pair."""
+        return self.modalities[0]
+
+    @property
+    def second(self) -> str:
+        """Modality of the second object of each pair; with one view the same as ``first``."""
+        return self.modalities[-1]
+
 
 @dataclass(frozen=True)
 class Learned:
-    """Result of ``fit``: for every modality a map, a projection matrix and thresholds.
+    """Result of learning: for every modality a map, a projection matrix and thresholds.
 
     Attributes
     ----------
     maps, projections, thresholds : dicts by modality
         Projections of shape (n_bits, n_features_out), thresholds of shape (n_bits,).
     extra : dict
-        Further fitted attributes by name, without their underscore.
+        Further arrays by name, see :attr:`BaseHasher.extra_attributes`.
     """
 
     maps: dict[str, FeatureMap]
@@ -62,15 +80,13 @@ class Learned:
     extra: dict[str, FloatArray]
 
 
-#: Up to so many objects learning keeps to one thread.
-_FEW_OBJECTS = 20_000
-
-
-class BaseHasher(FeaturizerMixin, BaseEstimator, ABC):
+class BaseHasher(BaseEstimator, ABC):
     """Base of all hashers; see a subclass for the parameters.
 
     Attributes
     ----------
+    model_ : HashModel
+        What was learned; the attributes below are parts of it.
     modalities_ : tuple of str
     n_features_in_ : dict by modality
     maps_ : dict by modality
@@ -80,13 +96,14 @@ class BaseHasher(FeaturizerMixin, BaseEstimator, ABC):
     thresholds_ : dict by modality
         Arrays of shape (n_bits,), added to the projections.
     featurizers_ : dict by modality
-        What :meth:`set_featurizers` was given; empty after ``fit``.
+        Set by :meth:`set_featurizers`; empty after ``fit``.
     """
 
-    #: Fitted arrays beyond those of every hasher, kept in the model file.
+    #: Names of the arrays that a method learns beside projections and thresholds, without underscore.
     extra_attributes: ClassVar[tuple[str, ...]] = ()
 
     n_bits: int
+    model_: HashModel
 
     def fit(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
         """Learn a hash function for each modality.
@@ -97,131 +114,170 @@ class BaseHasher(FeaturizerMixin, BaseEstimator, ABC):
             One or two feature arrays of shape (n, n_features), dense or scipy sparse. With two,
             pairs run from the first to the second; with one, they are pairs within it.
         pairs : Pairs, or {(modality, modality): Pairs}
-            The second form names the couple of modalities, in the order in which pairs run, and
-            may leave out others among the views.
+            The second form names the two modalities, in the order in which pairs run; other views
+            are then ignored.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        couple = self._check_input(views, pairs)
-        n_objects = max(couple.views[m].shape[0] for m in couple.modalities)
-        # With small matrices threads within BLAS gain nothing, and crawl where others use the cores.
+        data = check_training_data(views, pairs, caller=self._caller, need_negatives=self._needs_negatives())
+        n_objects = max(X.shape[0] for X in data.views.values())
+        # With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores.
         with one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext():
-            learned = self._learn(couple)
-        self.modalities_ = couple.modalities
-        self.n_features_in_ = {m: int(couple.views[m].shape[1]) for m in couple.modalities}
-        self._set_learned(learned)
+            learned = self._learn(data)
+        self.model_ = HashModel(
+            method=type(self).__name__,
+            parameters=self.get_params(deep=False),
+            n_bits=int(self.n_bits),
+            modalities=data.modalities,
+            n_features={m: int(X.shape[1]) for m, X in data.views.items()},
+            maps=learned.maps,
+            projections=learned.projections,
+            thresholds=learned.thresholds,
+            extra=learned.extra,
+        )
         return self
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        """Raise ParameterError if a parameter makes no sense, whatever the data."""
+        """Raise ParameterError if a parameter is wrong for any data."""
 
     @abstractmethod
-    def _learn(self, couple: Couple) -> Learned:
+    def _learn(self, data: TrainingData) -> Learned:
         """Learn from checked input; changes nothing in self."""
 
     def _needs_negatives(self) -> bool:
-        """Whether ``fit`` must find at least one negative pair."""
+        """Whether ``fit`` needs at least one negative pair."""
         return True
-
-    def _set_learned(self, learned: Learned) -> None:
-        self.featurizers_, self._absent_featurizers = {}, {}
-        self.maps_ = learned.maps
-        self.projections_ = learned.projections
-        self.thresholds_ = learned.thresholds
-        for name in self.extra_attributes:
-            setattr(self, f"{name}_", learned.extra[name])
 
     @property
     def _caller(self) -> str:
         return f"{type(self).__name__}.fit"
 
-    def _check_input(self, views: Any, pairs: Any) -> Couple:
-        caller = self._caller
-        if not isinstance(views, Mapping) or not views:
-            raise UnknownModalityError(
-                f"{caller}: views must be a dict of arrays by modality, such as "
-                f'{{"image": X, "text": Y}}, got {type(views).__name__}.'
-            )
-        modalities, chosen = _choose_couple(views, pairs, caller)
-        arrays = {m: check_view(views[m], caller=caller, modality=m) for m in modalities}
-        resolved = chosen.resolve(*(arrays[m].shape[0] for m in modalities), caller=caller)
-        if resolved.n_positive == 0:
-            raise PairsError(f"{caller}: there is no positive pair to learn from.")
-        if self._needs_negatives() and resolved.n_negative == 0:
-            raise PairsError(
-                f"{caller}: there is no negative pair: all objects are similar. "
-                "Add dissimilar objects, or objects of a second class."
-            )
-        return Couple(modalities, arrays, resolved)
+    @property
+    def modalities_(self) -> tuple[str, ...]:
+        """Names of the modalities, in the order of ``fit``."""
+        return self._fitted("modalities_").modalities
+
+    @property
+    def n_features_in_(self) -> dict[str, int]:
+        """Number of features of each modality."""
+        return self._fitted("n_features_in_").n_features
+
+    @property
+    def maps_(self) -> dict[str, FeatureMap]:
+        """Fitted feature maps by modality."""
+        return self._fitted("maps_").maps
+
+    @property
+    def projections_(self) -> dict[str, FloatArray]:
+        """Projection matrices by modality."""
+        return self._fitted("projections_").projections
+
+    @property
+    def thresholds_(self) -> dict[str, FloatArray]:
+        """Thresholds by modality."""
+        return self._fitted("thresholds_").thresholds
+
+    @property
+    def featurizers_(self) -> dict[str, Featurizer]:
+        """Featurizers by modality; a modality may have none."""
+        return self._fitted("featurizers_").featurizers
 
     def project(self, X: Any, modality: str | None = None) -> FloatArray:
-        """Real values of which the bits are the signs.
-
-        Parameters
-        ----------
-        X : array of shape (n, n_features)
-            Objects of one modality.
-        modality : str
-            Which one; may be left out when the model has only one.
-
-        Returns
-        -------
-        float array of shape (n, n_bits)
-            Thresholds included: a bit is one where the value is >= 0.
-        """
-        modality, X = self._check_rows(X, modality, "project")
-        return self.maps_[modality].project(X, self.projections_[modality], self.thresholds_[modality])
+        """Real values whose signs are the bits; see :meth:`HashModel.project`."""
+        return self._fitted("project").project(X, modality)
 
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
-        """Binary codes of objects of one modality.
+        """Binary codes of objects of one modality; see :meth:`HashModel.encode`."""
+        return self._fitted("encode").encode(X, modality)
+
+    def featurize(self, raw: Any, modality: str | None = None) -> Any:
+        """Features of raw objects; see :meth:`HashModel.featurize`."""
+        return self._fitted("featurize").featurize(raw, modality)
+
+    def encode_raw(self, raw: Any, modality: str | None = None) -> CodeArray:
+        """Binary codes of raw objects; see :meth:`HashModel.encode_raw`."""
+        return self._fitted("encode_raw").encode_raw(raw, modality)
+
+    def set_featurizers(self, featurizers: Mapping[str, Featurizer]) -> Self:
+        """Keep featurizers with the fitted model, in memory and in its file.
 
         Parameters
         ----------
-        X : array of shape (n, n_features)
-        modality : str
-            Which one; may be left out when the model has only one.
+        featurizers : dict by modality
+            The ones that made the features of ``fit``; a modality may be left out. They replace
+            all that were set before, and a new ``fit`` removes them.
 
         Returns
         -------
-        uint8 array of shape (n, ceil(n_bits / 8))
-            Little bit order, padding bits 0; equal to the packed signs of :meth:`project`.
+        self
+
+        Raises
+        ------
+        FeatureCountError
+            If a featurizer gives another number of features than the model was fitted on.
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> texts = ["white star", "black star", "white king", "black king"]
+        >>> words = dh.featurizers.TfidfFeatures().fit(texts)
+        >>> views = {"text": words.transform(texts), "colour": [[1, 0], [0, 0], [1, 1], [0, 1]]}
+        >>> hasher = dh.DiffHash(n_bits=2).fit(views, dh.Pairs.aligned(4))
+        >>> hasher = hasher.set_featurizers({"text": words})
+        >>> hasher.encode_raw(["a white queen"], modality="text").shape
+        (1, 1)
         """
-        modality, X = self._check_rows(X, modality, "encode")
-        return self.maps_[modality].encode(X, self.projections_[modality], self.thresholds_[modality])
-
-    def _check_rows(self, X: Any, modality: str | None, method: str) -> tuple[str, Any]:
-        caller = f"{type(self).__name__}.{method}"
-        self._check_fitted(caller)
-        modality = known_modality(modality, self.modalities_, caller=caller)
-        return modality, check_features(X, self.n_features_in_[modality], caller=caller, modality=modality)
-
-    def _check_fitted(self, caller: str) -> None:
-        if not hasattr(self, "projections_"):
-            raise NotFittedError(f"{caller}: this {type(self).__name__} is not fitted yet. Call fit first.")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "projections_")
+        self.model_ = self._fitted("set_featurizers").with_featurizers(featurizers)
+        return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file that :func:`diffhash.load` reads.
+        """Write the fitted model to a file (``.dhm``) that :func:`diffhash.load` reads.
 
-        The file appears whole or not at all; one that was there before is replaced.
+        The file appears whole or not at all; an old file of that name is replaced.
         """
-        from .model_io import save_hasher
+        self._fitted("save").save(path)
 
-        self._check_fitted(f"{type(self).__name__}.save")
-        save_hasher(self, path)
+    def _fitted(self, name: str) -> HashModel:
+        """The model, or an error that names the attribute or method that was used."""
+        model: HashModel | None = self.__dict__.get("model_")
+        if model is None:
+            who = type(self).__name__
+            raise HasherNotFittedError(f"{who}.{name}: this {who} is not fitted yet. Call fit first.")
+        return model
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "model_" in self.__dict__
 
 
-def _choose_couple(views: Mapping[str, Any], pairs: Any, caller: str) -> tuple[tuple[str, ...], Pairs]:
+def check_training_data(views: Any, pairs: Any, *, caller: str, need_negatives: bool) -> TrainingData:
+    """Check the arguments of ``fit`` before anything is computed."""
+    if not isinstance(views, Mapping) or not views:
+        raise UnknownModalityError(
+            f"{caller}: views must be a dict of arrays by modality, such as "
+            f'{{"image": X, "text": Y}}, got {type(views).__name__}.'
+        )
+    modalities, chosen = _choose_modalities(views, pairs, caller)
+    arrays = {m: check_view(views[m], caller=caller, modality=m) for m in modalities}
+    resolved = chosen.resolve(*(arrays[m].shape[0] for m in modalities), caller=caller)
+    if resolved.n_positive == 0:
+        raise PairsError(f"{caller}: there is no positive pair to learn from.")
+    if need_negatives and resolved.n_negative == 0:
+        raise PairsError(
+            f"{caller}: there is no negative pair: all objects are similar. "
+            "Add dissimilar objects, or objects of a second class."
+        )
+    return TrainingData(modalities, arrays, resolved)
+
+
+def _choose_modalities(views: Mapping[str, Any], pairs: Any, caller: str) -> tuple[tuple[str, ...], Pairs]:
     known = list(views)
     for name in known:
         if not isinstance(name, str) or not name:
-            raise UnknownModalityError(f"{caller}: modalities are named by strings, got {name!r}.")
+            raise UnknownModalityError(f"{caller}: names of modalities must be strings, got {name!r}.")
     if isinstance(pairs, Pairs):
         if len(known) > 2:
             raise UnknownModalityError(
@@ -231,13 +287,13 @@ def _choose_couple(views: Mapping[str, Any], pairs: Any, caller: str) -> tuple[t
         return tuple(known), pairs
     if not isinstance(pairs, Mapping) or not all(isinstance(p, Pairs) for p in pairs.values()):
         raise PairsError(
-            f"{caller}: pairs must be a Pairs, or a dict of one by couple of modalities, got {type(pairs).__name__}."
+            f"{caller}: pairs must be a Pairs, or a dict {{(modality, modality): Pairs}}, got {type(pairs).__name__}."
         )
     if len(pairs) != 1:
-        raise PairsError(f"{caller}: pairs of exactly one couple of modalities are needed, got {len(pairs)}.")
+        raise PairsError(f"{caller}: give the pairs of exactly one couple of modalities, got {len(pairs)}.")
     couple, chosen = next(iter(pairs.items()))
     couple = (couple,) if isinstance(couple, str) else tuple(couple)
     if len(couple) not in (1, 2):
-        raise PairsError(f"{caller}: a couple names two modalities (or one), got {couple!r}.")
+        raise PairsError(f"{caller}: a key of pairs names two modalities (or one), got {couple!r}.")
     couple = tuple(known_modality(name, known, caller=caller) for name in dict.fromkeys(couple))
     return couple, chosen

@@ -10,8 +10,9 @@ import numpy as np
 from ..errors import ParameterError, RankWarning
 from ..learning.boosting import boost
 from ..maps import MappedView
+from ..types import FloatArray
 from ..validation import check_count, check_number, check_seed
-from .base import BaseHasher, Couple, Learned
+from .base import BaseHasher, Learned, TrainingData
 from .map_parameters import linear_maps
 
 __all__ = ["BoostedHash"]
@@ -48,7 +49,7 @@ class BoostedHash(BaseHasher):
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
-        See :class:`~diffhash.hashers.base.BaseHasher`.
+        See :class:`~diffhash.hashers.BaseHasher`.
     correlations_ : array of shape (n_bits,)
         Weighted correlation r of each bit when it was learned.
 
@@ -99,6 +100,11 @@ class BoostedHash(BaseHasher):
         self.shrinkage = shrinkage
         self.random_state = random_state
 
+    @property
+    def correlations_(self) -> FloatArray:
+        """Weighted correlation of each bit with the pairs."""
+        return self._fitted("correlations_").extra["correlations"]
+
     def _check_parameters(self) -> None:
         caller = self._caller
         check_seed(self.random_state, caller=caller)
@@ -112,15 +118,15 @@ class BoostedHash(BaseHasher):
         for n in self.sample_size:
             check_count(n, "sample_size", caller=caller)
 
-    def _learn(self, couple: Couple) -> Learned:
-        first, second = couple.modalities[0], couple.modalities[-1]
-        maps = linear_maps(self, couple)
-        views = {m: MappedView(couple.views[m], maps[m]) for m in couple.modalities}
+    def _learn(self, data: TrainingData) -> Learned:
+        first, second = data.modalities[0], data.modalities[-1]
+        maps = linear_maps(self, data)
+        views = {m: MappedView(data.views[m], maps[m]) for m in data.modalities}
         rng = np.random.default_rng(self.random_state)
         projections, thresholds, correlations = boost(
             views[first],
             views[second],
-            couple.pairs.listed(*self.sample_size, rng, caller=self._caller),
+            data.pairs.listed(*self.sample_size, rng, caller=self._caller),
             n_bits=self.n_bits,
             n_directions=self.n_directions,
             min_share=self.min_share,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..maps import FeatureMap
 from ..validation import by_modality
-from .base import Couple
+from .base import TrainingData
 from .map_parameters import linear_maps
 from .spectral import SpectralHasher
 
@@ -60,7 +60,7 @@ class DiffHash(SpectralHasher):
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
-        See :class:`~diffhash.hashers.base.BaseHasher`. Rows of a projection are orthonormal.
+        See :class:`~diffhash.hashers.BaseHasher`. Rows of a projection are orthonormal.
     singular_values_ : array
         Of the covariance difference, largest first; with ``rotate`` those of the useful subspace.
         One view: magnitudes of the negative eigenvalues.
@@ -117,8 +117,8 @@ class DiffHash(SpectralHasher):
         self.rotate = rotate
         self.statistic = statistic
 
-    def _make_maps(self, couple: Couple) -> dict[str, FeatureMap]:
-        return linear_maps(self, couple)
+    def _make_maps(self, data: TrainingData) -> dict[str, FeatureMap]:
+        return linear_maps(self, data)
 
-    def _centers(self, modality: str, couple: Couple) -> bool:
-        return by_modality(self.center, couple.modalities, "center", caller=self._caller)[modality]
+    def _centers(self, modality: str, data: TrainingData) -> bool:
+        return by_modality(self.center, data.modalities, "center", caller=self._caller)[modality]

@@ -10,7 +10,7 @@ from ..maps.kernel import Kernel
 from ..maps.whitening import whitening_matrix
 from ..types import FloatArray
 from ..validation import by_modality
-from .base import Couple
+from .base import TrainingData
 from .map_parameters import kernel_maps
 from .spectral import SpectralHasher
 
@@ -118,14 +118,14 @@ class KernelDiffHash(SpectralHasher):
         self.statistic = statistic
         self.random_state = random_state
 
-    def _make_maps(self, couple: Couple) -> dict[str, FeatureMap]:
-        return kernel_maps(self, couple)
+    def _make_maps(self, data: TrainingData) -> dict[str, FeatureMap]:
+        return kernel_maps(self, data)
 
-    def _turns(self, couple: Couple, views: Mapping[str, MappedView]) -> dict[str, FloatArray]:
+    def _turns(self, data: TrainingData, views: Mapping[str, MappedView]) -> dict[str, FloatArray]:
         caller = self._caller
-        whiten = by_modality(self.whiten, couple.modalities, "whiten", caller=caller)
-        shrinkage = by_modality(self.shrinkage, couple.modalities, "shrinkage", caller=caller)
-        return {m: whitening_matrix(views[m], shrinkage[m]) for m in couple.modalities if whiten[m]}
+        whiten = by_modality(self.whiten, data.modalities, "whiten", caller=caller)
+        shrinkage = by_modality(self.shrinkage, data.modalities, "shrinkage", caller=caller)
+        return {m: whitening_matrix(views[m], shrinkage[m]) for m in data.modalities if whiten[m]}
 
-    def _centers(self, modality: str, couple: Couple) -> bool:
-        return by_modality(self.center, couple.modalities, "center", caller=self._caller)[modality]
+    def _centers(self, modality: str, data: TrainingData) -> bool:
+        return by_modality(self.center, data.modalities, "center", caller=self._caller)[modality]

@@ -10,40 +10,38 @@ from ..errors import ParameterError
 from ..maps import FeatureMap, KernelMap, LinearMap
 from ..maps.landmarks import choose_landmarks
 from ..validation import by_modality, check_choice, check_count, check_flag, check_number, check_seed
-from .base import Couple
+from .base import TrainingData
 
 __all__ = ["kernel_maps", "linear_maps"]
 
 
-def linear_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
+def linear_maps(hasher: Any, data: TrainingData) -> dict[str, FeatureMap]:
     """Maps by the parameters ``center``, ``standardize``, ``whiten`` and ``shrinkage``."""
     caller = f"{type(hasher).__name__}.fit"
-    settings: dict[str, dict[str, Any]] = {m: {} for m in couple.modalities}
+    settings: dict[str, dict[str, Any]] = {m: {} for m in data.modalities}
     for name in ("center", "standardize", "whiten"):
         for modality, value in by_modality(
-            getattr(hasher, name), couple.modalities, name, caller=caller
+            getattr(hasher, name), data.modalities, name, caller=caller
         ).items():
             if name == "standardize" and isinstance(value, str) and value == "auto":
-                value = not scipy.sparse.issparse(couple.views[modality])
+                value = not scipy.sparse.issparse(data.views[modality])
             settings[modality][name] = check_flag(value, name, caller=caller)
-    for modality, value in by_modality(
-        hasher.shrinkage, couple.modalities, "shrinkage", caller=caller
-    ).items():
+    for modality, value in by_modality(hasher.shrinkage, data.modalities, "shrinkage", caller=caller).items():
         settings[modality]["shrinkage"] = check_number(value, "shrinkage", caller=caller, high=1.0)
     return {
-        m: LinearMap.fit(couple.views[m], who=f"{caller}: modality {m!r}", **settings[m])
-        for m in couple.modalities
+        m: LinearMap.fit(data.views[m], who=f"{caller}: modality {m!r}", **settings[m])
+        for m in data.modalities
     }
 
 
-def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
+def kernel_maps(hasher: Any, data: TrainingData) -> dict[str, FeatureMap]:
     """Maps by the parameters about landmarks and kernels, see :class:`~diffhash.KernelDiffHash`."""
     caller = f"{type(hasher).__name__}.fit"
     names = ("n_landmarks", "landmarks", "metric", "bandwidth", "shrinkage", "kernel", "center", "whiten")
-    by_name = {n: by_modality(getattr(hasher, n), couple.modalities, n, caller=caller) for n in names}
+    by_name = {n: by_modality(getattr(hasher, n), data.modalities, n, caller=caller) for n in names}
     # Everything is checked before anything is computed.
     check_seed(hasher.random_state, caller=caller)
-    for m in couple.modalities:
+    for m in data.modalities:
         check_count(by_name["n_landmarks"][m], "n_landmarks", caller=caller)
         if isinstance(by_name["landmarks"][m], str):
             check_choice(by_name["landmarks"][m], "landmarks", ("random", "kmeans"), caller=caller)
@@ -66,8 +64,8 @@ def kernel_maps(hasher: Any, couple: Couple) -> dict[str, FeatureMap]:
                 f'{caller}: kernel must be "gaussian" or a function kernel(X, landmarks), got {kernel!r}.'
             )
     maps: dict[str, FeatureMap] = {}
-    for m in couple.modalities:
-        X = couple.views[m]
+    for m in data.modalities:
+        X = data.views[m]
         landmarks = choose_landmarks(
             X,
             by_name["n_landmarks"][m],

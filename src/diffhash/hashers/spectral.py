@@ -24,7 +24,7 @@ from ..maps import FeatureMap, MappedView
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_flag, check_number
-from .base import BaseHasher, Couple, Learned
+from .base import BaseHasher, Learned, TrainingData
 
 __all__ = ["SpectralHasher", "check_threshold_parameters", "pick_thresholds"]
 
@@ -51,11 +51,11 @@ class SpectralHasher(BaseHasher):
     _ways_out = ""
 
     @abstractmethod
-    def _make_maps(self, couple: Couple) -> dict[str, FeatureMap]:
+    def _make_maps(self, data: TrainingData) -> dict[str, FeatureMap]:
         """Learn the feature map of each modality."""
 
     @abstractmethod
-    def _centers(self, modality: str, couple: Couple) -> bool:
+    def _centers(self, modality: str, data: TrainingData) -> bool:
         """Whether the features of a modality are centred."""
 
     def _check_parameters(self) -> None:
@@ -67,25 +67,30 @@ class SpectralHasher(BaseHasher):
         check_flag(self.rotate, "rotate", caller=caller)
         check_threshold_parameters(self, caller)
 
+    @property
+    def singular_values_(self) -> FloatArray:
+        """Singular values of the covariance difference, the largest first."""
+        return self._fitted("singular_values_").extra["singular_values"]
+
     def _needs_negatives(self) -> bool:
         return not (np.isinf(self.gamma) and self.thresholds != "joint")
 
-    def _learn(self, couple: Couple) -> Learned:
-        first, second = couple.modalities[0], couple.modalities[-1]
-        pairs = couple.pairs
+    def _learn(self, data: TrainingData) -> Learned:
+        first, second = data.modalities[0], data.modalities[-1]
+        pairs = data.pairs
         if self.statistic == "difference" and not pairs.one_view:
             raise ParameterError(
                 f'{self._caller}: statistic="difference" compares x with x\' of one view; with two use "product".'
             )
-        maps = self._make_maps(couple)
+        maps = self._make_maps(data)
         if not self.rotate:
-            self._check_bits(couple, maps)
-        views = {m: MappedView(couple.views[m], maps[m]) for m in couple.modalities}
-        turns = self._turns(couple, views)
+            self._check_bits(data, maps)
+        views = {m: MappedView(data.views[m], maps[m]) for m in data.modalities}
+        turns = self._turns(data, views)
         # Means say nothing about pairs, but shuffled pairs share them: only centred sums can be compared.
         center = (
-            self.rotate or first in turns or self._centers(first, couple),
-            self.rotate or second in turns or self._centers(second, couple),
+            self.rotate or first in turns or self._centers(first, data),
+            self.rotate or second in turns or self._centers(second, data),
         )
 
         def difference(x: MappedView, y: MappedView) -> FloatArray:
@@ -94,32 +99,32 @@ class SpectralHasher(BaseHasher):
             return matrix @ turns[second] if second in turns else matrix
 
         find = self._rotated if self.rotate else self._plain
-        found, values = find(views, difference, couple)
+        found, values = find(views, difference, data)
         projections = {m: P @ turns[m] if m in turns else P for m, P in found.items()}
-        projected = {m: views[m].project(projections[m]) for m in couple.modalities}
-        thresholds = pick_thresholds(self, projected, couple)
+        projected = {m: views[m].project(projections[m]) for m in data.modalities}
+        thresholds = pick_thresholds(self, projected, data)
         return Learned(maps, projections, thresholds, {"singular_values": np.abs(values)})
 
-    def _turns(self, couple: Couple, views: Mapping[str, MappedView]) -> dict[str, FloatArray]:  # noqa: ARG002
+    def _turns(self, data: TrainingData, views: Mapping[str, MappedView]) -> dict[str, FloatArray]:  # noqa: ARG002
         """Symmetric matrices that whiten mapped features, of the modalities that ask for it."""
         return {}
 
     def _plain(
-        self, views: Mapping[str, MappedView], difference: Difference, couple: Couple
+        self, views: Mapping[str, MappedView], difference: Difference, data: TrainingData
     ) -> tuple[dict[str, FloatArray], FloatArray]:
         """The paper's form: the leading directions are the bits."""
-        first, second = couple.modalities[0], couple.modalities[-1]
+        first, second = data.modalities[0], data.modalities[-1]
         matrix = difference(views[first], views[second])
-        P, Q, values = self._decompose(matrix, couple.pairs.one_view, self.n_bits)
-        self._warn_of_rank(values, views[first].dtype, couple)
+        P, Q, values = self._decompose(matrix, data.pairs.one_view, self.n_bits)
+        self._warn_of_rank(values, views[first].dtype, data)
         return {first: P, second: Q}, values
 
     def _rotated(
-        self, views: Mapping[str, MappedView], difference: Difference, couple: Couple
+        self, views: Mapping[str, MappedView], difference: Difference, data: TrainingData
     ) -> tuple[dict[str, FloatArray], FloatArray]:
         """Bits inside the subspace of the directions that shuffled pairs do not have."""
-        first, second = couple.modalities[0], couple.modalities[-1]
-        one_view, rng = couple.pairs.one_view, np.random.default_rng(_SEED)
+        first, second = data.modalities[0], data.modalities[-1]
+        one_view, rng = data.pairs.one_view, np.random.default_rng(_SEED)
         matrix = difference(views[first], views[second])
         P, Q, values = self._decompose(matrix, one_view, min(matrix.shape))
         null = []
@@ -156,8 +161,8 @@ class SpectralHasher(BaseHasher):
             positive, negative = moments.covariances(center=center)
         return covariance_difference(positive, negative, self.gamma)
 
-    def _check_bits(self, couple: Couple, maps: dict[str, FeatureMap]) -> None:
-        sizes = {m: maps[m].n_features_out for m in couple.modalities}
+    def _check_bits(self, data: TrainingData, maps: dict[str, FeatureMap]) -> None:
+        sizes = {m: maps[m].n_features_out for m in data.modalities}
         limit = min(sizes.values())
         if self.n_bits > limit:
             raise TooManyBitsError(
@@ -175,11 +180,11 @@ class SpectralHasher(BaseHasher):
             return P, P, np.minimum(values, 0.0)
         return singular_projections(difference, n_directions)
 
-    def _warn_of_rank(self, values: FloatArray, dtype: Any, couple: Couple) -> None:
+    def _warn_of_rank(self, values: FloatArray, dtype: Any, data: TrainingData) -> None:
         rank = numerical_rank(np.abs(values), len(values), dtype)
         if self.n_bits > rank:
             warnings.warn(
-                f"{self._caller}: the pairs of {' and '.join(map(repr, couple.modalities))} determine only {rank} "
+                f"{self._caller}: the pairs of {' and '.join(map(repr, data.modalities))} determine only {rank} "
                 f"of the {self.n_bits} bits; the others are arbitrary. Ask for at most {rank} bits, "
                 "set rotate=True, or give more objects.",
                 RankWarning,
@@ -196,17 +201,19 @@ def check_threshold_parameters(hasher: Any, caller: str) -> None:
         raise ParameterError(f"{caller}: n_bins must be at most 256, got {hasher.n_bins!r}.")
 
 
-def pick_thresholds(hasher: Any, projected: dict[str, FloatArray], couple: Couple) -> dict[str, FloatArray]:
+def pick_thresholds(
+    hasher: Any, projected: dict[str, FloatArray], data: TrainingData
+) -> dict[str, FloatArray]:
     """Thresholds by the method that the hasher names; ``projected`` are values without any."""
-    first, second = couple.modalities[0], couple.modalities[-1]
+    first, second = data.modalities[0], data.modalities[-1]
     if hasher.thresholds == "zero":
         return {m: np.zeros(values.shape[1]) for m, values in projected.items()}
     if hasher.thresholds == "median":
         return {m: -np.median(values, axis=0).astype(np.float64) for m, values in projected.items()}
     a, b = choose_thresholds(
         projected[first],
-        None if couple.pairs.one_view else projected[second],
-        couple.pairs,
+        None if data.pairs.one_view else projected[second],
+        data.pairs,
         miss_weight=hasher.miss_weight,
         min_share=hasher.min_share,
         n_bins=hasher.n_bins,

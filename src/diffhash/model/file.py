@@ -24,9 +24,9 @@ from ..errors import ModelFileError, NewerFormatError
 __all__ = [
     "FORMAT_VERSION",
     "is_model_file",
-    "model_from_bytes",
-    "model_to_bytes",
+    "pack_model",
     "read_model",
+    "unpack_model",
     "write_atomically",
     "write_model",
 ]
@@ -42,10 +42,10 @@ def write_model(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write a model; ``header`` must be plain JSON."""
-    write_atomically(path, model_to_bytes(header, arrays))
+    write_atomically(path, pack_model(header, arrays))
 
 
-def model_to_bytes(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+def pack_model(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Content of the file that :func:`write_model` writes."""
     text = json.dumps({"format_version": FORMAT_VERSION, **header}, sort_keys=True, allow_nan=False)
     # safetensors 0.8 writes the raw buffer of a Fortran-ordered array under its C-ordered shape.
@@ -72,11 +72,11 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         length = int.from_bytes(file.read(8), "little")
         head = file.read(min(length, _MAX_HEADER))
     _read_header(str(path), length, head)
-    return model_from_bytes(path.read_bytes(), name=str(path))
+    return unpack_model(path.read_bytes(), name=str(path))
 
 
-def model_from_bytes(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays from what :func:`model_to_bytes` gave.
+def unpack_model(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays from what :func:`pack_model` gave.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def model_from_bytes(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[st
 
     Examples
     --------
-    >>> data = model_to_bytes({"class": "Example"}, {"a": np.arange(3)})
-    >>> header, arrays = model_from_bytes(data, name="an example")
+    >>> data = pack_model({"class": "Example"}, {"a": np.arange(3)})
+    >>> header, arrays = unpack_model(data, name="an example")
     >>> header["class"], arrays["a"]
     ('Example', array([0, 1, 2]))
     """

@@ -197,7 +197,7 @@ def test_what_create_and_open_refuse(tmp_path, hasher):
             CollectionNotFoundError,
             "no folder",
         ),
-        (lambda: dh.Collection.create(tmp_path / "c.dh", "hasher"), InputError, "must be a hasher"),
+        (lambda: dh.Collection.create(tmp_path / "c.dh", "hasher"), InputError, "must be a fitted hasher"),
         (
             lambda: dh.Collection.create(tmp_path / "c.dh", dh.DiffHash(n_bits=4)),
             NotFittedError,

@@ -14,8 +14,9 @@ from ...maps.kernel import never_negative
 from ...pairs.holdout import hold_out
 from ...pairs.resolved import ResolvedPairs
 from ...threads import one_blas_thread
+from ...types import FloatArray
 from ...validation import check_choice, check_count, check_number, check_seed
-from ..base import BaseHasher, Couple, Learned
+from ..base import BaseHasher, Learned, TrainingData
 from .fit import Candidate, SettingFitter
 from .search import Judge, SettingSearch, score_of_training, some_rows
 from .settings import (
@@ -86,7 +87,7 @@ class RefinedHash(BaseHasher):
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
-        See :class:`~diffhash.hashers.base.BaseHasher`.
+        See :class:`~diffhash.hashers.BaseHasher`.
     losses_ : array of shape (n_iterations,)
         Loss after each iteration; empty where the spectral start is used as it is.
 
@@ -144,6 +145,11 @@ class RefinedHash(BaseHasher):
         self.progress = progress
         self.random_state = random_state
 
+    @property
+    def losses_(self) -> FloatArray:
+        """Loss after each iteration."""
+        return self._fitted("losses_").extra["losses"]
+
     def _check_parameters(self) -> None:
         caller = self._caller
         check_seed(self.random_state, caller=caller)
@@ -170,17 +176,17 @@ class RefinedHash(BaseHasher):
         if self.progress is not None and not callable(self.progress):
             raise ParameterError(f"{caller}: progress must be a function or None, got {self.progress!r}.")
 
-    def _learn(self, couple: Couple) -> Learned:
-        views = [couple.views[m] for m in couple.modalities]
+    def _learn(self, data: TrainingData) -> Learned:
+        views = [data.views[m] for m in data.modalities]
         with one_blas_thread():
-            settings = self._choose(views, couple.pairs)
+            settings = self._choose(views, data.pairs)
         n_objects = max(view.shape[0] for view in views)
-        fitter = self._fitter(views, couple.pairs, full_effort(self, n_objects))
+        fitter = self._fitter(views, data.pairs, full_effort(self, n_objects))
         runs = [self._run(fitter, setting) for setting in settings]
         fitted, losses = runs[0]
         if len(runs) > 1:
-            rows = some_rows(couple.pairs, np.random.default_rng(self.random_state))
-            among = couple.pairs.subset(*rows)
+            rows = some_rows(data.pairs, np.random.default_rng(self.random_state))
+            among = data.pairs.subset(*rows)
             fitted, losses = max(runs, key=lambda run: score_of_training(run[0], rows, among))
         if not fitted.converged and len(losses) > 10 and losses[-1] < 0.9 * losses[-10]:
             warnings.warn(
@@ -188,9 +194,9 @@ class RefinedHash(BaseHasher):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        projections = {m: fitted.projection(side) for side, m in enumerate(couple.modalities)}
-        thresholds = dict(zip(couple.modalities, fitted.affine.offsets, strict=False))
-        maps = {m: basis.map for m, basis in zip(couple.modalities, fitted.bases, strict=True)}
+        projections = {m: fitted.projection(side) for side, m in enumerate(data.modalities)}
+        thresholds = dict(zip(data.modalities, fitted.affine.offsets, strict=False))
+        maps = {m: basis.map for m, basis in zip(data.modalities, fitted.bases, strict=True)}
         return Learned(maps, projections, thresholds, {"losses": np.array(losses)})
 
     def _run(self, fitter: SettingFitter, setting: Setting) -> tuple[Candidate, list[float]]:

@@ -16,7 +16,7 @@ from ...errors import (
     InputError,
 )
 from ...hashers.base import BaseHasher
-from ...hashers.model_io import hasher_to_bytes
+from ...model import model_of
 from ...model.file import write_atomically
 from ..hashed import Encoded
 from .database import Database
@@ -81,11 +81,8 @@ class Collection(Maintenance, Writing, Encoded):
         """
         caller = "Collection.create"
         target = _path(path, caller)
-        if not isinstance(hasher, BaseHasher):
-            raise InputError(f"{caller}: hasher must be a hasher of diffhash, got {type(hasher).__name__}.")
-        hasher._check_fitted(caller)
+        model = model_of(hasher, caller=caller).to_bytes()
         check_bits(hasher, caller=caller)
-        model = hasher_to_bytes(hasher)
         if not target.parent.is_dir():
             raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
         lock = WriterLock(target, timeout, caller=caller)

@@ -11,6 +11,7 @@ from typing import Any
 from ...codes import code_bytes
 from ...errors import InputError
 from ...hashers.base import BaseHasher
+from ...model import model_of
 from ...validation import check_choice
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
 from .payloads import indexed_fields
@@ -123,7 +124,7 @@ class Maintenance(Searching):
             cannot be compared.
         """
         caller = "Collection.refit"
-        hasher._check_fitted(caller)
+        model_of(hasher, caller=caller)
         check_bits(hasher, caller=caller)
         with self._writing(caller) as (state, after):
             codes = encode_anew(state, hasher, features, caller=caller)

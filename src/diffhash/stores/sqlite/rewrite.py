@@ -9,7 +9,6 @@ import numpy as np
 
 from ...errors import InputError, ParameterError
 from ...hashers.base import BaseHasher
-from ...hashers.model_io import hasher_to_bytes
 from ...native.checks import MAX_BITS
 from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
@@ -119,5 +118,5 @@ def _rows(state: State, ids: Ids, wanted: Any, modality: str, caller: str) -> An
 
 def store_model(db: Database, hasher: BaseHasher) -> None:
     """Replace the model; within a transaction."""
-    db.execute("UPDATE meta SET value = ? WHERE name = 'model'", (hasher_to_bytes(hasher),))
+    db.execute("UPDATE meta SET value = ? WHERE name = 'model'", (hasher.model_.to_bytes(),))
     db.execute("UPDATE meta SET value = ? WHERE name = 'n_bits'", (int(hasher.n_bits),))

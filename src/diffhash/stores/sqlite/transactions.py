@@ -17,8 +17,9 @@ from ...errors import (
     ModelFileError,
     ReadOnlyCollectionError,
 )
+from ...hashers import hasher_from_model
 from ...hashers.base import BaseHasher
-from ...hashers.model_io import hasher_from_bytes
+from ...model import HashModel
 from ...validation import known_modality
 from .database import Database
 from .filter_cache import FilterCache
@@ -91,9 +92,9 @@ class Session:
             if self._loaded is None or self._loaded[0] != state.generation:
                 model = self._db.value("SELECT value FROM meta WHERE name = 'model'")
                 try:
-                    hasher = hasher_from_bytes(
-                        bytes(model), name=f"the model in {self.path}", kernel=self._kernel
-                    )
+                    name = f"the model in {self.path}"
+                    read = HashModel.from_bytes(bytes(model), name=name, kernel=self._kernel)
+                    hasher = hasher_from_model(read, name=name)
                 except (ModelFileError, TypeError) as error:
                     raise CollectionFileError(
                         f"Collection: the model in {self.path} is damaged: {error}"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DiffhashError
-from ...hashers.model_io import hasher_from_bytes
+from ...model import HashModel
 from .database import Database
 from .payloads import indexed_fields, kind_of
 from .snapshot import State
@@ -88,10 +88,10 @@ def _check_state(state: State) -> list[str]:
 def _check_model(db: Database, state: State | None, kernel: Any) -> list[str]:
     try:
         model = db.value("SELECT value FROM meta WHERE name = 'model'")
-        hasher = hasher_from_bytes(bytes(model), name="the model", kernel=kernel)
+        loaded = HashModel.from_bytes(bytes(model), name="the model", kernel=kernel)
     except (DiffhashError, TypeError) as error:
         return [f"model: {error}"]
-    if state is not None and (hasher.n_bits, set(hasher.modalities_)) != (
+    if state is not None and (loaded.n_bits, set(loaded.modalities)) != (
         state.n_bits,
         set(state.modalities),
     ):

@@ -1,8 +1,9 @@
-"""The featurizers of a hasher in its model file, and back."""
+"""The featurizers of a model as part of its file, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -11,54 +12,50 @@ from ..errors import DiffhashError, ModelFileError, ParameterError
 from ..featurizers.base import Featurizer, checked_state
 from ..featurizers.registry import BUILT_IN, featurizer_from_state
 from ..validation import known_modality
-from .base import BaseHasher
-from .raw_input import AbsentFeaturizer
+from .hash_model import AbsentFeaturizer, HashModel
 
 __all__ = ["read_featurizers", "write_featurizers"]
 
 
-def write_featurizers(hasher: BaseHasher, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Part of the header, empty if there is none; the featurizers' arrays are put among ``arrays``."""
-    caller = f"{type(hasher).__name__}.save"
+def write_featurizers(model: HashModel, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Part of the header; the arrays of the featurizers are added to ``arrays``."""
     described = {}
-    for number, modality in enumerate(hasher.modalities_):
-        if modality in hasher.featurizers_:
-            featurizer = hasher.featurizers_[modality]
+    for number, modality in enumerate(model.modalities):
+        if modality in model.featurizers:
+            featurizer = model.featurizers[modality]
             kind = featurizer.kind
-            parameters, state = checked_state(featurizer, modality, caller=caller)
-        elif modality in hasher._absent_featurizers:
-            kind, parameters, state = hasher._absent_featurizers[modality]
+            parameters, state = checked_state(featurizer, modality, caller=f"{model.method}.save")
+        elif modality in model.absent_featurizers:
+            kind, parameters, state = model.absent_featurizers[modality]
         else:
             continue
         described[modality] = {"kind": kind, "parameters": parameters}
         arrays |= {f"featurizer/{number}/{name}": array for name, array in state.items()}
-    # A model without any has the same file as before there were featurizers.
+    # Without featurizers the file is the same as before featurizers existed.
     return {"featurizers": described} if described else {}
 
 
 def read_featurizers(
-    hasher: BaseHasher,
+    model: HashModel,
     header: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     given: Mapping[str, Any] | None,
-) -> None:
-    """Set the featurizers that a file holds, and those of the user's own that ``load`` was given."""
+) -> HashModel:
+    """The model with the featurizers of its file and the user's own that ``load`` was given."""
     found, absent = dict[str, Featurizer](), dict[str, AbsentFeaturizer]()
     for modality, described in header.get("featurizers", {}).items():
-        number = hasher.modalities_.index(modality)
-        prefix = f"featurizer/{number}/"
+        prefix = f"featurizer/{model.modalities.index(modality)}/"
         state = {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
         kept = AbsentFeaturizer(described["kind"], dict(described["parameters"]), state)
         if not isinstance(kept.kind, str):
-            raise ModelFileError("load: the kind of a featurizer must be a word. Save the model again.")
+            raise ModelFileError("load: the kind of a featurizer must be a string. Save the model again.")
         if kept.kind in BUILT_IN:
-            found[modality] = _built_in(kept, modality, hasher.n_features_in_[modality])
+            found[modality] = _built_in(kept, modality, model.n_features[modality])
         else:
             absent[modality] = kept
-    for modality, own in _checked_given(given, hasher.modalities_).items():
+    for modality, own in _checked_given(given, model.modalities).items():
         found[modality] = _own(own, absent.pop(modality, None), modality)
-    hasher.set_featurizers(found)
-    hasher._absent_featurizers = absent
+    return replace(model.with_featurizers(found), absent_featurizers=absent)
 
 
 def _built_in(kept: AbsentFeaturizer, modality: str, n_features: int) -> Featurizer:
@@ -66,9 +63,10 @@ def _built_in(kept: AbsentFeaturizer, modality: str, n_features: int) -> Featuri
         featurizer = featurizer_from_state(*kept)
     except (DiffhashError, TypeError) as error:
         raise ModelFileError(
-            f"load: the featurizer of modality {modality!r} does not hold together ({error}). Save the model again."
+            f"load: the state of the featurizer of modality {modality!r} is inconsistent ({error}). "
+            "Save the model again."
         ) from error
-    # Before anything of that size is made: a file may ask for a billion cells.
+    # Checked before anything of that size is allocated: a file may ask for a billion cells.
     if featurizer.n_features != n_features:
         raise ModelFileError(
             f"load: the featurizer of modality {modality!r} gives {featurizer.n_features} features, the model has "
@@ -89,7 +87,7 @@ def _checked_given(given: Any, modalities: tuple[str, ...]) -> Mapping[str, Any]
 
 
 def _own(own: Any, kept: AbsentFeaturizer | None, modality: str) -> Any:
-    """The featurizer that was given, or one made by the class that was given from what the file holds."""
+    """The featurizer that was given; if a class was given, it is made from the state in the file."""
     if kept is not None and getattr(own, "kind", kept.kind) != kept.kind:
         raise ParameterError(
             f"load: the model was saved with a featurizer of kind {kept.kind!r} for modality {modality!r}, "
@@ -100,6 +98,6 @@ def _own(own: Any, kept: AbsentFeaturizer | None, modality: str) -> Any:
     if kept is None or not hasattr(own, "from_state"):
         raise ParameterError(
             f"load: the file holds no state from which {own.__name__} could be made for modality {modality!r}. "
-            "Pass an object in place of the class."
+            "Pass an object instead of the class."
         )
     return own.from_state(kept.parameters, kept.arrays)

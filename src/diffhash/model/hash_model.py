@@ -1,0 +1,284 @@
+"""``HashModel``: the hash functions that a hasher has learned, as a plain value.
+
+It encodes, saves and loads. It knows nothing about learning, so a program that only encodes and
+searches does not import scikit-learn.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
+
+from ..errors import FeatureCountError, InputError, NotFittedError, ParameterError
+from ..featurizers.base import Featurizer, check_featurizer
+from ..featurizers.registry import BUILT_IN, is_built_in
+from ..maps import FeatureMap
+from ..types import CodeArray, FloatArray
+from ..validation import check_features, known_modality
+
+__all__ = ["AbsentFeaturizer", "HashModel", "model_of"]
+
+
+class AbsentFeaturizer(NamedTuple):
+    """State of a user's own featurizer that was found in a file and not given again."""
+
+    kind: str
+    parameters: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class HashModel:
+    r"""One hash function per modality: :math:`\mathrm{sign}(P\,\phi(x) + a)` with a feature map :math:`\phi`.
+
+    ``hasher.model_`` is one after ``fit``. A model can also be read from a file without the
+    estimator: ``HashModel.load(path)``.
+
+    Parameters
+    ----------
+    method : str
+        Class name of the estimator that learned the model.
+    parameters : dict
+        Parameters of that estimator.
+    n_bits : int
+    modalities : tuple of str
+    n_features : dict of int by modality
+        Number of features before the map.
+    maps : dict by modality
+        Fitted feature maps.
+    projections : dict by modality
+        Arrays of shape (n_bits, n_features after the map).
+    thresholds : dict by modality
+        Arrays of shape (n_bits,), added to the projections.
+    extra : dict of arrays
+        What else the method learned, such as ``singular_values``.
+    featurizers : dict by modality
+        They turn raw objects into features; a modality may have none.
+    absent_featurizers : dict by modality
+        Kept so that saving a model again does not lose them.
+    opened_by : str
+        Function that takes ``featurizers=``, for error messages.
+
+    Examples
+    --------
+    >>> import diffhash as dh
+    >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+    >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+    >>> hasher.model_
+    <HashModel of DiffHash: 4 bits, x (80 features), y (64 features)>
+    >>> hasher.model_.encode(data.test.views["y"], modality="y").shape
+    (10, 1)
+    """
+
+    method: str
+    parameters: Mapping[str, Any]
+    n_bits: int
+    modalities: tuple[str, ...]
+    n_features: dict[str, int]
+    maps: dict[str, FeatureMap]
+    projections: dict[str, FloatArray]
+    thresholds: dict[str, FloatArray]
+    extra: dict[str, NDArray[Any]] = field(default_factory=dict)
+    featurizers: dict[str, Featurizer] = field(default_factory=dict)
+    absent_featurizers: dict[str, AbsentFeaturizer] = field(default_factory=dict)
+    opened_by: str = "load"
+
+    def __repr__(self) -> str:
+        views = ", ".join(f"{m} ({n} features)" for m, n in self.n_features.items())
+        return f"<HashModel of {self.method}: {self.n_bits} bits, {views}>"
+
+    def project(self, X: Any, modality: str | None = None) -> FloatArray:
+        """Real values whose signs are the bits.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+            Objects of one modality.
+        modality : str
+            May be left out when the model has only one.
+
+        Returns
+        -------
+        float array of shape (n, n_bits)
+            Thresholds are included: a bit is one where the value is >= 0.
+        """
+        modality, X = self._check_rows(X, modality, "project")
+        return self.maps[modality].project(X, self.projections[modality], self.thresholds[modality])
+
+    def encode(self, X: Any, modality: str | None = None) -> CodeArray:
+        """Binary codes of objects of one modality.
+
+        Parameters
+        ----------
+        X : array of shape (n, n_features)
+        modality : str
+            May be left out when the model has only one.
+
+        Returns
+        -------
+        uint8 array of shape (n, ceil(n_bits / 8))
+            Little bit order, padding bits 0; equal to the packed signs of :meth:`project`.
+        """
+        modality, X = self._check_rows(X, modality, "encode")
+        return self.maps[modality].encode(X, self.projections[modality], self.thresholds[modality])
+
+    def featurize(self, raw: Any, modality: str | None = None) -> Any:
+        """Features of raw objects, made by the featurizer of their modality.
+
+        Parameters
+        ----------
+        raw : what the featurizer takes
+            A list of str for text; a list of paths, Pillow images or uint8 arrays for pictures.
+        modality : str
+            May be left out when the model has only one.
+
+        Returns
+        -------
+        float array or scipy sparse array of shape (n, n_features)
+        """
+        return self._featurize(raw, modality, "featurize")[1]
+
+    def encode_raw(self, raw: Any, modality: str | None = None) -> CodeArray:
+        """Binary codes of raw objects: ``encode(featurize(raw))``.
+
+        Parameters
+        ----------
+        raw : as for :meth:`featurize`
+        modality : str
+            May be left out when the model has only one.
+
+        Returns
+        -------
+        uint8 array of shape (n, ceil(n_bits / 8))
+        """
+        modality, features = self._featurize(raw, modality, "encode_raw")
+        return self.encode(features, modality=modality)
+
+    def with_featurizers(self, featurizers: Mapping[str, Featurizer]) -> HashModel:
+        """The same model with these featurizers, which replace all that it had.
+
+        Parameters
+        ----------
+        featurizers : dict by modality
+            The ones that made the features of ``fit``; a modality may be left out.
+
+        Raises
+        ------
+        FeatureCountError
+            If a featurizer gives another number of features than the model was fitted on.
+        """
+        caller = f"{self.method}.set_featurizers"
+        if not isinstance(featurizers, Mapping):
+            raise ParameterError(
+                f"{caller}: expected a dict of featurizers by modality, got {type(featurizers).__name__}."
+            )
+        for modality, featurizer in featurizers.items():
+            self._check_featurizer(
+                known_modality(modality, self.modalities, caller=caller), featurizer, caller
+            )
+        return replace(self, featurizers=dict(featurizers), absent_featurizers={})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file that :func:`diffhash.load` and :meth:`load` read.
+
+        The file appears whole or not at all; an old file of that name is replaced.
+        """
+        from .serialization import save_model
+
+        save_model(self, path)
+
+    def to_bytes(self) -> bytes:
+        """Content of the file that :meth:`save` writes."""
+        from .serialization import model_to_bytes
+
+        return model_to_bytes(self)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+        featurizers: Mapping[str, Any] | None = None,
+    ) -> HashModel:
+        """Read a model file; :func:`diffhash.load` explains the parameters."""
+        from .serialization import load_model
+
+        return load_model(path, kernel=kernel, featurizers=featurizers)
+
+    @classmethod
+    def from_bytes(
+        cls,
+        data: bytes,
+        *,
+        name: str,
+        kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+        featurizers: Mapping[str, Any] | None = None,
+        opened_by: str = "load",
+    ) -> HashModel:
+        """Read a model from what :meth:`to_bytes` gave.
+
+        Parameters
+        ----------
+        data : bytes
+        name : str
+            Where they come from, for error messages: "load: {name} is damaged".
+        kernel, featurizers : as for :func:`diffhash.load`
+        opened_by : str
+            Function that takes ``featurizers=``, for error messages.
+        """
+        from .serialization import model_from_bytes
+
+        return model_from_bytes(data, name=name, kernel=kernel, featurizers=featurizers, opened_by=opened_by)
+
+    def _check_rows(self, X: Any, modality: str | None, function: str) -> tuple[str, Any]:
+        caller = f"{self.method}.{function}"
+        modality = known_modality(modality, self.modalities, caller=caller)
+        return modality, check_features(X, self.n_features[modality], caller=caller, modality=modality)
+
+    def _featurize(self, raw: Any, modality: str | None, function: str) -> tuple[str, Any]:
+        caller = f"{self.method}.{function}"
+        modality = known_modality(modality, self.modalities, caller=caller)
+        if modality in self.absent_featurizers:
+            kind = self.absent_featurizers[modality].kind
+            raise InputError(
+                f"{caller}: this model was saved with your own featurizer of kind {kind!r} for modality "
+                f"{modality!r}. Give it again: {self.opened_by}(path, featurizers={{{modality!r}: ...}})."
+            )
+        if modality not in self.featurizers:
+            raise InputError(
+                f"{caller}: the model has no featurizer for modality {modality!r}. Pass features to encode, or call "
+                f"set_featurizers({{{modality!r}: ...}}) first."
+            )
+        features = self.featurizers[modality].transform(raw)
+        return modality, check_features(features, self.n_features[modality], caller=caller, modality=modality)
+
+    def _check_featurizer(self, modality: str, featurizer: Any, caller: str) -> None:
+        check_featurizer(featurizer, modality, caller=caller)
+        if featurizer.kind in BUILT_IN and not is_built_in(featurizer):
+            raise ParameterError(
+                f"{caller}: {featurizer.kind!r} is the kind of a featurizer of diffhash; "
+                f"give {type(featurizer).__name__} another one."
+            )
+        given, expected = featurizer.n_features, self.n_features[modality]
+        if given != expected:
+            raise FeatureCountError(
+                f"{caller}: the model was fitted on {expected} features of modality {modality!r}, this "
+                f"{featurizer.kind!r} featurizer gives {given}. Set the one that made them, or refit."
+            )
+
+
+def model_of(hasher: Any, *, caller: str) -> HashModel:
+    """The model of a fitted hasher, or the model itself."""
+    model = hasher if isinstance(hasher, HashModel) else getattr(hasher, "model_", None)
+    if isinstance(model, HashModel):
+        return model
+    if hasattr(hasher, "fit") and hasattr(type(hasher), "encode"):
+        raise NotFittedError(f"{caller}: this {type(hasher).__name__} is not fitted yet. Call fit first.")
+    raise InputError(
+        f"{caller}: hasher must be a fitted hasher or a HashModel of diffhash, got {type(hasher).__name__}."
+    )

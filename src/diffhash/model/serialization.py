@@ -1,0 +1,209 @@
+"""A ``HashModel`` as a header and arrays, and back."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from ..errors import DiffhashError, ModelFileError, ParameterError
+from ..maps import map_from_state
+from .featurizer_state import read_featurizers, write_featurizers
+from .file import pack_model, read_model, unpack_model, write_model
+from .hash_model import HashModel
+
+__all__ = ["load_model", "model_from_bytes", "model_to_bytes", "save_model"]
+
+#: The only methods that a file can name.
+METHODS = ("DiffHash", "KernelDiffHash", "BoostedHash", "RefinedHash")
+
+
+def save_model(model: HashModel, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file; see :meth:`HashModel.save`."""
+    write_model(path, *_to_file(model))
+
+
+def model_to_bytes(model: HashModel) -> bytes:
+    """Content of the file that :func:`save_model` writes."""
+    return pack_model(*_to_file(model))
+
+
+def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Header and arrays of a model."""
+    arrays: dict[str, NDArray[Any]] = {}
+    maps: list[dict[str, Any]] = []
+    for number, modality in enumerate(model.modalities):
+        parameters, state = model.maps[modality].state()
+        maps.append({"kind": model.maps[modality].kind, "parameters": parameters})
+        arrays |= {f"map/{number}/{name}": array for name, array in state.items()}
+        arrays[f"projection/{number}"] = model.projections[modality]
+        arrays[f"threshold/{number}"] = model.thresholds[modality]
+    for name, array in model.extra.items():
+        arrays[f"extra/{name}"] = array
+    header = {
+        "class": model.method,
+        "parameters": {
+            name: _to_json(value, f"parameter/{name}", arrays) for name, value in model.parameters.items()
+        },
+        "modalities": list(model.modalities),
+        "n_features": [model.n_features[m] for m in model.modalities],
+        "maps": maps,
+        **write_featurizers(model, arrays),
+    }
+    return header, arrays
+
+
+def load_model(
+    path: str | os.PathLike[str],
+    *,
+    kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+    featurizers: Mapping[str, Any] | None = None,
+) -> HashModel:
+    """Read a model file without making an estimator; :func:`diffhash.load` explains the parameters.
+
+    Examples
+    --------
+    >>> import diffhash as dh, tempfile, pathlib
+    >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+    >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.dhm"
+    >>> hasher.save(path)
+    >>> load_model(path)
+    <HashModel of DiffHash: 4 bits, x (80 features), y (64 features)>
+    """
+    return _checked(str(path), *read_model(path), kernel, featurizers)
+
+
+def model_from_bytes(
+    data: bytes,
+    *,
+    name: str,
+    kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+    featurizers: Mapping[str, Any] | None = None,
+    opened_by: str = "load",
+) -> HashModel:
+    """Read a model from what :func:`model_to_bytes` gave; see :meth:`HashModel.from_bytes`."""
+    model = _checked(name, *unpack_model(data, name=name), kernel, featurizers)
+    return replace(model, opened_by=opened_by)
+
+
+def _checked(
+    name: str, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kernel: Any, featurizers: Any
+) -> HashModel:
+    try:
+        model = _from_file(header, arrays, kernel)
+        return read_featurizers(model, header, arrays, featurizers)
+    except DiffhashError:
+        raise
+    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+        raise ModelFileError(
+            f"load: the content of {name} is inconsistent ({error!r}). Save the model again."
+        ) from error
+
+
+def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kernel: Any) -> HashModel:
+    method = header["class"]
+    if method not in METHODS:
+        raise ModelFileError(
+            f"load: unknown method {method!r}. Known: {', '.join(METHODS)}. Upgrade diffhash?"
+        )
+    modalities = tuple(header["modalities"])
+    own = _own_kernels(modalities, header["maps"], kernel)
+    parameters = {key: _from_json(value, arrays) for key, value in header["parameters"].items()}
+    if own:
+        parameters["kernel"] = {m: own.get(m, "gaussian") for m in modalities}
+    maps, projections, thresholds = {}, {}, {}
+    for number, (modality, described) in enumerate(zip(modalities, header["maps"], strict=True)):
+        state = _arrays_under(f"map/{number}/", arrays)
+        parameters_of_map = {**described["parameters"], "kernel": own.get(modality)}
+        maps[modality] = map_from_state(described["kind"], parameters_of_map, state)
+        projections[modality] = arrays[f"projection/{number}"]
+        thresholds[modality] = arrays[f"threshold/{number}"]
+    model = HashModel(
+        method=method,
+        parameters=parameters,
+        n_bits=parameters["n_bits"],
+        modalities=modalities,
+        n_features=dict(zip(modalities, header["n_features"], strict=True)),
+        maps=maps,
+        projections=projections,
+        thresholds=thresholds,
+        extra=_arrays_under("extra/", arrays),
+    )
+    _check_consistent(model)
+    return model
+
+
+def _arrays_under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
+
+
+def _own_kernels(modalities: tuple[str, ...], maps: list[Any], kernel: Any) -> dict[str, Any]:
+    """The user's kernel function for each modality that was fitted with one."""
+    wanting = [m for m, d in zip(modalities, maps, strict=True) if d["parameters"].get("own_kernel")]
+    if kernel is not None and not wanting:
+        raise ParameterError(
+            "load: this model was fitted without a kernel function of your own. Leave kernel out."
+        )
+    given = kernel if isinstance(kernel, Mapping) else dict.fromkeys(wanting, kernel)
+    return {m: given[m] for m in wanting if given.get(m) is not None}
+
+
+def _check_consistent(model: HashModel) -> None:
+    """Refuse a file whose parts contradict each other, even if its checksum matches."""
+    n_bits, modalities = model.n_bits, model.modalities
+    ok = 1 <= len(modalities) <= 2 and len(set(modalities)) == len(modalities) and type(n_bits) is int
+    for m in modalities:
+        P, threshold, fitted = model.projections[m], model.thresholds[m], model.maps[m]
+        ok = ok and isinstance(m, str) and bool(m) and model.n_features[m] == fitted.n_features_in
+        ok = ok and P.shape == (n_bits, fitted.n_features_out) and threshold.shape == (n_bits,)
+        for array in (P, threshold, *fitted.state()[1].values()):
+            ok = ok and array.dtype.kind == "f" and bool(np.isfinite(array).all())
+    if not ok:
+        raise ModelFileError("load: the arrays of this file contradict its header. Save the model again.")
+
+
+def _to_json(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """A parameter as plain JSON. An array is kept among ``arrays``; of a function only the name is kept."""
+    if isinstance(value, Mapping):
+        return {"dict": {key: _to_json(item, f"{name}/{key}", arrays) for key, item in value.items()}}
+    if isinstance(value, tuple | list) and all(isinstance(item, int | float | str) for item in value):
+        return {"tuple": list(value)}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"float": str(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if callable(value):
+        return {"function": getattr(value, "__qualname__", "function")}
+    array = np.asarray(value.toarray() if scipy.sparse.issparse(value) else value)
+    if array.dtype.kind not in "fiub":
+        raise ParameterError(f"save: {name} cannot be kept in a file, got {type(value).__name__}.")
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        array = array.astype(np.float64)
+    arrays[name] = array.astype(array.dtype.newbyteorder("="))
+    return {"array": name}
+
+
+def _from_json(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, content),) = value.items()
+    if kind == "dict":
+        return {key: _from_json(item, arrays) for key, item in content.items()}
+    if kind == "array":
+        return arrays[content]
+    if kind == "float":
+        return float(content)
+    if kind == "tuple":
+        return tuple(content)
+    if kind == "function":
+        return None  # a file cannot hold a function: load takes kernels as an argument, callbacks are dropped
+    raise ModelFileError(f"load: unknown kind of parameter {kind!r}. Upgrade diffhash?")
