@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from diffhash.codes import code_bytes, pack, unpack
-from diffhash.errors import CodeError
+from diffhash.codes import check_codes, check_padding, code_bytes, pack, unpack
+from diffhash.errors import CodeError, InputError
 
 bit_arrays = st.tuples(st.integers(0, 5), st.integers(1, 70)).flatmap(lambda shape: arrays(np.bool_, shape))
 
@@ -34,3 +34,44 @@ def test_wrong_codes_are_refused():
         unpack(np.zeros((3, 1), dtype=np.uint8), 9)
     with pytest.raises(CodeError, match="n_bits"):
         pack(np.zeros(3, dtype=bool))
+
+
+@pytest.mark.parametrize(
+    "codes", [np.zeros((3, 2)), np.zeros(2, np.uint8), np.zeros((1, 1, 2), np.uint8), [[1, 2]], "text", None]
+)
+def test_arrays_that_are_not_packed_codes_are_refused(codes):
+    with pytest.raises(
+        CodeError, match=r"search: queries must be packed codes, uint8 of shape \(n, bytes\), got"
+    ):
+        check_codes(codes, caller="search", name="queries")
+
+
+def test_a_width_that_does_not_fit_the_bits_is_refused():
+    with pytest.raises(
+        CodeError, match=r"packed codes of 17 bits, uint8 of shape \(n, 3\), got uint8 of shape \(4, 2\)"
+    ):
+        check_codes(np.zeros((4, 2), np.uint8), caller="search", n_bits=17)
+
+
+def test_rows_of_different_lengths_are_refused():
+    with pytest.raises(InputError, match="differ in length"):
+        check_codes([[1], [1, 2]], caller="search")
+
+
+def test_checked_codes_are_contiguous_and_shared_where_they_can_be(tmp_path):
+    codes = np.arange(12, dtype=np.uint8).reshape(4, 3)
+    np.save(tmp_path / "codes.npy", codes)
+    mapped = np.load(tmp_path / "codes.npy", mmap_mode="r")
+
+    assert np.shares_memory(check_codes(codes, caller="search"), codes)
+    assert np.shares_memory(check_codes(mapped, caller="search"), mapped)
+    for layout in (codes[::2], codes[:, ::-1], np.asfortranarray(codes)):
+        checked = check_codes(layout, caller="search")
+        assert checked.flags.c_contiguous
+        np.testing.assert_array_equal(checked, layout)
+
+
+def test_ones_in_padding_bits_are_refused():
+    check_padding(np.array([[255, 0b11]], np.uint8), 10, caller="add")
+    with pytest.raises(CodeError, match="10 bits must have zeros in the padding bits"):
+        check_padding(np.array([[255, 0b100]], np.uint8), 10, caller="add")

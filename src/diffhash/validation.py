@@ -9,10 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse
+from numpy.typing import NDArray
 
 from .errors import FeatureCountError, InputError, NonFiniteError, ParameterError, UnknownModalityError
 
 __all__ = [
+    "as_array",
     "by_modality",
     "check_choice",
     "check_count",
@@ -27,6 +29,33 @@ __all__ = [
 T = TypeVar("T")
 
 
+def as_array(value: Any, who: str) -> NDArray[Any]:
+    """Convert a value to a NumPy array; the memory is shared where NumPy can share it.
+
+    Parameters
+    ----------
+    value : array-like
+    who : str
+        Begin of the error message: the function and its parameter.
+
+    Raises
+    ------
+    InputError
+        If NumPy cannot convert the value: rows of different lengths, or a torch tensor that is on
+        a GPU or requires grad.
+    """
+    try:
+        return np.asarray(value)
+    except ValueError as error:
+        raise InputError(f"{who} is not an array: its rows differ in length. ({error})") from error
+    except (TypeError, RuntimeError) as error:
+        if hasattr(value, "detach") and hasattr(value, "cpu"):
+            raise InputError(
+                f"{who} is a tensor that NumPy cannot read. Pass x.detach().cpu() instead. ({error})"
+            ) from error
+        raise InputError(f"{who} cannot be converted to an array. ({error})") from error
+
+
 def check_view(X: Any, *, caller: str, modality: str) -> Any:
     """Feature array of one modality as float32 or float64, dense or CSR, finite and not empty.
 
@@ -36,14 +65,8 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
     who = f"{caller}: modality {modality!r}"
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InputError(f"{who} has masked values. Fill or remove them first.")
-    if scipy.sparse.issparse(X):
-        # Not a matrix of SciPy's older kind, whose * is a matrix product.
-        X = scipy.sparse.csr_array(X)
-    else:
-        try:
-            X = np.asarray(X)
-        except ValueError as error:
-            raise InputError(f"{who} is not an array: its rows differ in length. ({error})") from error
+    # A csr_array, not a csr_matrix: with the latter * is a matrix product.
+    X = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else as_array(X, who)
     if X.ndim != 2:
         raise InputError(
             f"{who} must have two dimensions, (objects, features), got shape {X.shape}. "

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from diffhash.atomic_write import write_atomically
 from diffhash.errors import ModelFileError, NewerFormatError
 from diffhash.model.file import (
     FORMAT_VERSION,
     pack_model,
     read_model,
     unpack_model,
-    write_atomically,
     write_model,
 )
 

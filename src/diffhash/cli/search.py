@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from ..atomic_write import write_atomically
 from ..errors import InputFileError
 from ..featurizers import TfidfFeatures
 from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..hashers.base import BaseHasher
-from ..model.file import write_atomically
 from ..report.search_page import search_page
 from ..stores import Collection, Hit
 from ..workflows.outputs import check_page

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import native
+from ..codes import check_codes
 from ..errors import CodeError, InputError, PairsError
 from ..pairs.labels import LabelGroups, group_labels
 from ..types import CodeArray, IntArray, PairIndex
@@ -49,7 +50,7 @@ def distance_table(
            [0, 1],
            [1, 0]])
     """
-    _check_codes(query_codes, database_codes)
+    query_codes, database_codes = _checked(query_codes, database_codes)
     groups = checked_groups(query_labels, database_labels, len(query_codes), len(database_codes))
     x, y = (side if groups.sets is None else groups.sets[side] for side in (groups.x, groups.y))
     table = native.distance_table(query_codes, database_codes, x, y)
@@ -76,7 +77,7 @@ def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relev
     >>> pair_distance_table(codes, codes, ([0, 1], [1, 1]))[:, :2].tolist()
     [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
     """
-    _check_codes(query_codes, database_codes)
+    query_codes, database_codes = _checked(query_codes, database_codes)
     n_queries, n_items = len(query_codes), len(database_codes)
     i, j = (np.asarray(side, dtype=np.int64) for side in relevant)
     if i.shape != j.shape or i.ndim != 1:
@@ -135,16 +136,16 @@ def _distances(
     return np.asarray(np.bitwise_count(query_codes[rows] ^ database_codes[items]).sum(axis=1, dtype=np.intp))
 
 
-def _check_codes(query_codes: Any, database_codes: Any) -> None:
-    for name, codes in (("query_codes", query_codes), ("database_codes", database_codes)):
-        is_array = isinstance(codes, np.ndarray)
-        if not is_array or codes.dtype != np.uint8 or codes.ndim != 2 or 0 in codes.shape:
-            got = f"{codes.dtype} of shape {codes.shape}" if is_array else type(codes).__name__
-            raise CodeError(
-                f"evaluate: {name} must be packed codes, uint8 of shape (n, n_bytes), not empty; got {got}."
-            )
-    if query_codes.shape[1] != database_codes.shape[1]:
+def _checked(query_codes: Any, database_codes: Any) -> tuple[CodeArray, CodeArray]:
+    """Both arrays of codes, checked: of the same width and not empty."""
+    queries = check_codes(query_codes, caller="evaluate", name="query_codes")
+    database = check_codes(database_codes, caller="evaluate", name="database_codes")
+    for name, codes in (("query_codes", queries), ("database_codes", database)):
+        if not codes.size:
+            raise CodeError(f"evaluate: {name} must not be empty, got shape {codes.shape}.")
+    if queries.shape[1] != database.shape[1]:
         raise CodeError(
-            f"evaluate: query codes have {query_codes.shape[1]} bytes, database codes "
-            f"{database_codes.shape[1]}. Encode both with one model."
+            f"evaluate: query codes have {queries.shape[1]} bytes, database codes "
+            f"{database.shape[1]}. Encode both with one model."
         )
+    return queries, database

@@ -1,16 +1,18 @@
-"""Files of packed codes: ``.npy`` of uint8, written row by row and put in place when whole."""
+"""Files of packed codes: ``.npy`` arrays of uint8, written block by block."""
 
 from __future__ import annotations
 
 import os
-import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 import numpy as np
 from numpy.lib import format as npy
 
+from ..atomic_write import replacing
 from ..errors import InputFileError
 from ..types import CodeArray
 from .arrays import load_array
@@ -20,10 +22,10 @@ __all__ = ["CodesWriter", "read_codes"]
 
 
 class CodesWriter:
-    """Write codes whose number is not known before the last one.
+    """Write codes to a file when their number is not known at the start.
 
-    The file appears when the context is left without an error, and not before; one that was there
-    is replaced.
+    Use it as a context manager. The file is written atomically: it appears, or replaces the file
+    that was there, only when the block ends without an error.
 
     Parameters
     ----------
@@ -46,13 +48,23 @@ class CodesWriter:
         self.path = Path(path)
         self.n_rows = 0
         self._n_bytes = n_bytes
-        if not self.path.parent.is_dir():
-            raise FileNotFoundError(
-                f"cannot write {self.path}: there is no folder {self.path.parent}. Make it first."
-            )
-        self._part = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}.part")
-        self._file: IO[bytes] = self._part.open("xb")
-        self._start = self._write_header()
+
+    def __enter__(self) -> Self:
+        self._context = self._opened()
+        return self._context.__enter__()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._context.__exit__(kind, error, trace)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Self]:
+        with replacing(self.path) as part, part.open("xb") as self._file:
+            start = self._write_header()
+            yield self
+            if self._write_header() != start:
+                raise InputFileError(f"{self.path}: {self.n_rows:,} rows do not fit the header.")
 
     def _write_header(self) -> int:
         self._file.seek(0)
@@ -65,27 +77,6 @@ class CodesWriter:
         """Append codes."""
         self._file.write(np.ascontiguousarray(codes).data)
         self.n_rows += len(codes)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if error is None:
-                self._finish()
-        finally:
-            self._file.close()
-            self._part.unlink(missing_ok=True)
-
-    def _finish(self) -> None:
-        if self._write_header() != self._start:
-            raise InputFileError(f"{self.path}: {self.n_rows:,} rows do not fit the header.")
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        self._part.replace(self.path)
 
 
 def read_codes(source: str | os.PathLike[str] | Source) -> CodeArray:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
+from ..atomic_write import write_atomically
 from ..errors import ModelFileError, NewerFormatError
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "pack_model",
     "read_model",
     "unpack_model",
-    "write_atomically",
     "write_model",
 ]
 
@@ -149,31 +148,3 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
         return _KEY in json.loads(head)["__metadata__"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return False
-
-
-def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file that is either whole or not there, also after a power cut."""
-    path = Path(path)
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}. Make it first.")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    if os.name != "posix":
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

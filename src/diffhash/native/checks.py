@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codes import code_bytes
+from ..codes import check_codes, code_bytes
 from ..errors import CodeError, InputError, ParameterError
 from ..types import CodeArray
 
@@ -16,23 +16,18 @@ MAX_BITS = 4096
 
 
 def as_codes(codes: Any, *, caller: str, name: str) -> CodeArray:
-    """Check packed codes and have their rows one after the other in memory; other layouts are copied."""
-    array = np.asanyarray(codes)
-    if array.dtype != np.uint8 or array.ndim != 2:
-        raise CodeError(
-            f"{caller}: {name} must be packed codes, uint8 of shape (n, bytes), "
-            f"got {array.dtype} of shape {array.shape}. Pack bits with diffhash.codes.pack."
-        )
+    """:func:`~diffhash.codes.check_codes`, with the limits of the kernels on the width."""
+    array = check_codes(codes, caller=caller, name=name)
     if not 1 <= array.shape[1] <= MAX_BITS // 8:
         raise CodeError(
-            f"{caller}: {name} must have 1 to {MAX_BITS // 8} bytes a code (8 to {MAX_BITS} bits), "
+            f"{caller}: {name} must have 1 to {MAX_BITS // 8} bytes per code (8 to {MAX_BITS} bits), "
             f"got {array.shape[1]}."
         )
-    return np.ascontiguousarray(array)
+    return array
 
 
 def as_queries(queries: Any, width: int, n_bits: int, *, caller: str, name: str = "queries") -> CodeArray:
-    """Check query codes of the given width, and have their padding bits cleared."""
+    """Check query codes, which must have ``width`` bytes, and clear their padding bits."""
     array = as_codes(queries, caller=caller, name=name)
     if array.shape[1] != width:
         raise CodeError(

@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 
 from ..types import CodeArray
 from . import checks, dispatch
-from .stored import Stored, increasing
 
-__all__ = ["Neighbours", "Ranges", "top_k", "within"]
+__all__ = ["IndexedCodes", "Neighbours", "Ranges", "top_k", "within"]
 
 
 class Neighbours(NamedTuple):
@@ -27,6 +26,28 @@ class Ranges(NamedTuple):
     offsets: NDArray[np.int64]
     ids: NDArray[np.int64]
     distances: NDArray[np.uint16]
+
+
+class IndexedCodes(NamedTuple):
+    """Codes that were checked, and what is known of their ids (None: the row numbers)."""
+
+    codes: CodeArray
+    n_bits: int
+    ids: NDArray[np.int64] | None
+    increasing: bool
+
+    @property
+    def ties(self) -> NDArray[np.int64] | None:
+        """Ids that decide between equal distances, or None where the row numbers do.
+
+        Increasing ids order ties as the rows do, and the kernels are faster when they know it.
+        """
+        return None if self.increasing else self.ids
+
+
+def increasing(ids: NDArray[np.int64]) -> bool:
+    """Tell whether every id is larger than the one before."""
+    return bool(np.all(ids[1:] > ids[:-1]))
 
 
 def top_k(
@@ -126,16 +147,16 @@ def within(
     )
 
 
-def _stored(codes: Any, n_bits: int | None, ids: Any, caller: str) -> Stored:
+def _stored(codes: Any, n_bits: int | None, ids: Any, caller: str) -> IndexedCodes:
     codes = checks.as_codes(codes, caller=caller, name="codes")
     n, width = codes.shape
     numbers = None if ids is None else checks.as_ids(ids, n, caller=caller)
     n_bits = checks.as_n_bits(n_bits, width, caller=caller)
-    return Stored(codes, n_bits, numbers, numbers is None or increasing(numbers))
+    return IndexedCodes(codes, n_bits, numbers, numbers is None or increasing(numbers))
 
 
 def run_top_k(
-    stored: Stored,
+    stored: IndexedCodes,
     queries: Any,
     k: Any,
     *,
@@ -160,7 +181,7 @@ def run_top_k(
 
 
 def run_within(
-    stored: Stored,
+    stored: IndexedCodes,
     queries: Any,
     radius: Any,
     *,

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, NonFiniteError
 from ..native import checks, pack_signs
-from ..native.search import run_top_k
-from ..native.stored import Stored
+from ..native.search import IndexedCodes, run_top_k
 from ..types import CodeArray, FloatArray, IntArray
 from .index import HammingIndex
 
@@ -200,7 +199,7 @@ def asymmetric_scale(values: Any, agreement: Any) -> FloatArray:
 class _RowsById:
     """From ids to rows; ``order`` has all rows in the order of their ids."""
 
-    def __init__(self, stored: Stored) -> None:
+    def __init__(self, stored: IndexedCodes) -> None:
         self.ids = stored.ids
         if stored.increasing or stored.ids is None:
             self.order = np.arange(len(stored.codes))

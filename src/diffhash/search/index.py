@@ -9,21 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..codes import check_padding
 from ..errors import CodeError, InputError
 from ..native import checks
-from ..native.search import run_top_k, run_within
-from ..native.stored import (
-    Stored,
-    bitmap_of,
-    check_padding,
-    check_unique,
-    grown,
-    increasing,
-    largest_id,
-    new_ids,
-    rows_of,
-)
+from ..native.search import IndexedCodes, increasing, run_top_k, run_within
 from ..types import CodeArray
+from .id_rows import bitmap_of, check_unique, grown, largest_id, new_ids, rows_of
 
 __all__ = ["HammingIndex", "RangeResult", "SearchResult"]
 
@@ -84,7 +75,7 @@ class HammingIndex:
         if numbers is not None and not ordered:
             check_unique(np.sort(numbers), caller=caller)
         self._write = threading.Lock()
-        self._stored = Stored(array, bits, numbers, ordered)
+        self._stored = IndexedCodes(array, bits, numbers, ordered)
         # What was allocated; the codes in use are its first rows.
         self._buffer: CodeArray = array
         self._id_buffer: NDArray[np.int64] | None = numbers
@@ -237,7 +228,7 @@ class HammingIndex:
             if not plain:
                 old = np.arange(n) if stored.ids is None else stored.ids
                 self._id_buffer = grown(self._id_buffer, old, numbers)
-            self._stored = Stored(
+            self._stored = IndexedCodes(
                 self._buffer[: n + len(new)],
                 stored.n_bits,
                 None if self._id_buffer is None else self._id_buffer[: n + len(new)],
@@ -271,7 +262,7 @@ class HammingIndex:
             keep = ~gone
             self._buffer = stored.codes[keep]
             self._id_buffer = np.flatnonzero(keep) if stored.ids is None else stored.ids[keep]
-            self._stored = Stored(self._buffer, stored.n_bits, self._id_buffer, stored.increasing)
+            self._stored = IndexedCodes(self._buffer, stored.n_bits, self._id_buffer, stored.increasing)
 
     def to_faiss(self) -> Any:
         """Copy into a FAISS index: ``IndexBinaryFlat``, in an ``IndexBinaryIDMap`` if there are ids.

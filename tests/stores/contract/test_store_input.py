@@ -85,7 +85,7 @@ def test_bad_input_is_refused_and_changes_nothing(store):
         (
             lambda: store.add_codes(np.zeros((1, 3), np.uint8), modality="x"),
             CodeError,
-            "12 bits have 2 bytes",
+            "packed codes of 12 bits",
         ),
         (lambda: store.add_codes(np.full((1, 2), 255, np.uint8), modality="x"), CodeError, "padding"),
         (lambda: store.add_codes(two, modality="x", ids=[5]), InputError, "2 objects need 2 ids, got 1"),

@@ -12,8 +12,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
+from ...atomic_write import write_atomically
 from ...errors import DiffhashError
-from ...model.file import write_atomically
 from .settings import Settings
 
 __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]

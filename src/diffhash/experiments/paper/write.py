@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ...model.file import write_atomically
+from ...atomic_write import write_atomically
 from ...report import require_matplotlib
 from .summary import Summary
 

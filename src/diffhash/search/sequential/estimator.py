@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ...codes import code_bytes, pack, unpack
-from ...errors import CodeError, DiffhashWarning, InputError, NotFittedError, PairsError, ParameterError
+from ...codes import check_codes, pack, unpack
+from ...errors import DiffhashWarning, InputError, NotFittedError, PairsError, ParameterError
 from ...evaluation import bit_agreement
 from ...pairs import Pairs
 from ...types import BoolArray, CodeArray, FloatArray, PairIndex
@@ -132,8 +132,7 @@ class SequentialTest(BaseEstimator):  # type: ignore[misc]
         caller = "SequentialTest.fit"
         self._check_parameters(caller)
         n_bits = check_count(n_bits, "n_bits", caller=caller)
-        x = _check_codes(codes_x, n_bits, "codes_x", caller)
-        y = None if codes_y is None else _check_codes(codes_y, n_bits, "codes_y", caller)
+        x, y = _two_sides(codes_x, codes_y, n_bits, caller)
         if not isinstance(pairs, Pairs):
             raise PairsError(f"{caller}: pairs must be a Pairs, got {type(pairs).__name__}.")
         resolved = pairs.resolve(len(x), None if y is None else len(y), caller=caller)
@@ -194,8 +193,8 @@ class SequentialTest(BaseEstimator):  # type: ignore[misc]
         """
         caller = "SequentialTest.decide"
         self._check_fitted(caller)
-        x = _check_codes(codes_x, self.n_bits_, "codes_x", caller)
-        y = _check_codes(codes_y, self.n_bits_, "codes_y", caller)
+        x = check_codes(codes_x, name="codes_x", n_bits=self.n_bits_, caller=caller)
+        y = check_codes(codes_y, name="codes_y", n_bits=self.n_bits_, caller=caller)
         if len(x) != len(y):
             raise InputError(
                 f"{caller}: row r of both arrays is one pair, got {len(x)} and {len(y)} rows. "
@@ -233,8 +232,7 @@ class SequentialTest(BaseEstimator):  # type: ignore[misc]
         """
         caller = "SequentialTest.report"
         self._check_fitted(caller)
-        x = _check_codes(codes_x, self.n_bits_, "codes_x", caller)
-        y = None if codes_y is None else _check_codes(codes_y, self.n_bits_, "codes_y", caller)
+        x, y = _two_sides(codes_x, codes_y, self.n_bits_, caller)
         pairs = Pairs(positive=pairs_positive, negative=pairs_negative)
         resolved = pairs.resolve(len(x), None if y is None else len(y), caller=caller)
         decisions = []
@@ -251,7 +249,8 @@ class SequentialTest(BaseEstimator):  # type: ignore[misc]
         """
         caller = "SequentialTest.reorder"
         self._check_fitted(caller)
-        return pack(unpack(_check_codes(codes, self.n_bits_, "codes", caller), self.n_bits_)[:, self.order_])
+        bits = unpack(check_codes(codes, n_bits=self.n_bits_, caller=caller), self.n_bits_)
+        return pack(bits[:, self.order_])
 
     def _check_parameters(self, caller: str) -> None:
         for name in ("alpha", "beta"):
@@ -272,14 +271,11 @@ class SequentialTest(BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "ratios_")
 
 
-def _check_codes(codes: Any, n_bits: int, name: str, caller: str) -> CodeArray:
-    array = np.asarray(codes)
-    if array.dtype != np.uint8 or array.ndim != 2 or array.shape[1] != code_bytes(n_bits):
-        raise CodeError(
-            f"{caller}: {name} must be packed codes of {n_bits} bits, uint8 of shape (n, {code_bytes(n_bits)}), "
-            f"got {array.dtype} of shape {array.shape}."
-        )
-    return array
+def _two_sides(codes_x: Any, codes_y: Any, n_bits: int, caller: str) -> tuple[CodeArray, CodeArray | None]:
+    x = check_codes(codes_x, name="codes_x", n_bits=n_bits, caller=caller)
+    if codes_y is None:
+        return x, None
+    return x, check_codes(codes_y, name="codes_y", n_bits=n_bits, caller=caller)
 
 
 def _drawn(index: PairIndex, n: int, rng: np.random.Generator) -> PairIndex:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
+from ...atomic_write import write_atomically
 from ...errors import (
     CollectionExistsError,
     CollectionFileError,
@@ -17,7 +18,6 @@ from ...errors import (
 )
 from ...hashers.base import BaseHasher
 from ...model import model_of
-from ...model.file import write_atomically
 from ..hashed import Encoded
 from .database import Database
 from .lock import WriterLock

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...codes import code_bytes
-from ...errors import CodeError, FilterError, InputError
+from ...codes import check_codes, check_padding
+from ...errors import FilterError, InputError
 from ...native.checks import as_codes
-from ...native.stored import check_padding
 from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
 from ..protocol import Id
@@ -68,7 +67,7 @@ class Writing(Session):
         texts = encode_payloads(payloads, len(codes), caller=caller)
         with self._writing(caller) as (state, after):
             modality = self._modality(modality, state, caller)
-            _check_codes(codes, state.n_bits, caller)
+            check_padding(check_codes(codes, n_bits=state.n_bits, caller=caller), state.n_bits, caller=caller)
             if not len(codes):
                 return []
             keys, names = _keys_for(state, given, len(codes), caller)
@@ -165,15 +164,6 @@ class Writing(Session):
             raise FilterError(f"{caller}: a field is named by a string, got {field!r}.") from None
         with self._writing(caller):
             index_field(self._db, field)
-
-
-def _check_codes(codes: CodeArray, n_bits: int, caller: str) -> None:
-    if codes.shape[1] != code_bytes(n_bits):
-        raise CodeError(
-            f"{caller}: codes of {n_bits} bits have {code_bytes(n_bits)} bytes, got shape {codes.shape}. "
-            "Encode them with the collection's hasher."
-        )
-    check_padding(codes, n_bits, caller=caller)
 
 
 def _keys_for(

@@ -1,56 +1,25 @@
-"""Stored codes and their ids: from ids to rows, and room to grow."""
+"""Ids of an index: find their rows, check new ones, and grow the arrays that hold them."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CodeError, InputError
-from ..types import CodeArray
-from .checks import as_ids
+from ..errors import InputError
+from ..native.checks import as_ids
+from ..native.search import IndexedCodes
 
 # Spare room that a growing index keeps: an index takes at most 1.1 times its codes and ids.
 SPARE = 0.06
 
 
-class Stored(NamedTuple):
-    """Codes that were checked, and what is known of their ids (None: the row numbers)."""
-
-    codes: CodeArray
-    n_bits: int
-    ids: NDArray[np.int64] | None
-    increasing: bool
-
-    @property
-    def ties(self) -> NDArray[np.int64] | None:
-        """Ids that decide between equal distances, or None where the row numbers do.
-
-        Increasing ids order ties as the rows do, and the kernels are faster when they know it.
-        """
-        return None if self.increasing else self.ids
-
-
-def increasing(ids: NDArray[np.int64]) -> bool:
-    """Tell whether every id is larger than the one before."""
-    return bool(np.all(ids[1:] > ids[:-1]))
-
-
-def largest_id(stored: Stored) -> int:
+def largest_id(stored: IndexedCodes) -> int:
     """Find the largest id of an index that is not empty."""
     if stored.ids is None:
         return len(stored.codes) - 1
     return int(stored.ids[-1] if stored.increasing else stored.ids.max())
-
-
-def check_padding(codes: CodeArray, n_bits: int, *, caller: str) -> None:
-    """Refuse codes with ones in their padding bits."""
-    if n_bits % 8 and (codes[:, -1] >> (n_bits % 8)).any():
-        raise CodeError(
-            f"{caller}: codes of {n_bits} bits must have zeros in the padding bits of their last byte. "
-            "Pack them with diffhash.codes.pack, or give the right n_bits."
-        )
 
 
 def check_unique(ordered: NDArray[np.int64], *, caller: str) -> None:
@@ -60,7 +29,7 @@ def check_unique(ordered: NDArray[np.int64], *, caller: str) -> None:
         raise InputError(f"{caller}: ids must be unique, {twice[0]} is there more than once.")
 
 
-def rows_of(stored: Stored, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
+def rows_of(stored: IndexedCodes, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Mark the rows that have one of the ids in ``wanted``, which is sorted."""
     n = len(stored.codes)
     mask = np.zeros(n, dtype=np.bool_)
@@ -79,7 +48,7 @@ def rows_of(stored: Stored, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
     return mask
 
 
-def bitmap_of(stored: Stored, ids: Any, *, caller: str) -> NDArray[np.uint8] | None:
+def bitmap_of(stored: IndexedCodes, ids: Any, *, caller: str) -> NDArray[np.uint8] | None:
     """Turn the ids to search among into a bitmap of rows; None: all rows."""
     if ids is None:
         return None
@@ -87,7 +56,7 @@ def bitmap_of(stored: Stored, ids: Any, *, caller: str) -> NDArray[np.uint8] | N
     return np.packbits(rows_of(stored, wanted), bitorder="little")
 
 
-def new_ids(stored: Stored, ids: Any, count: int, *, caller: str) -> NDArray[np.int64]:
+def new_ids(stored: IndexedCodes, ids: Any, count: int, *, caller: str) -> NDArray[np.int64]:
     """Check the ids of codes to be added, or number on from the largest."""
     n = len(stored.codes)
     if ids is None:
