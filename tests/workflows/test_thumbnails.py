@@ -9,7 +9,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from diffhash.workflows.thumbnails import is_thumbnail, thumbnail
+from diffhash.workflows.picture_reader import is_thumbnail, thumbnail
 
 
 def pixels(path):

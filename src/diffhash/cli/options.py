@@ -1,34 +1,35 @@
-"""Options that several commands have, and how their values are read."""
+"""Options that several commands share: written once, and taken in groups."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ..native.checks import MAX_BITS
-from ..workflows.names import MethodName
+from ..workflows.options import LearningOptions, MethodName, PairFiles
+from .parsing import file_or_files_by_name, parse_settings
 
 __all__ = [
-    "Aligned",
-    "AsJson",
-    "Bits",
-    "Debug",
-    "Ids",
-    "Labels",
-    "Method",
-    "Negatives",
+    "MAX_BITS",
+    "LearningFlags",
+    "NegativeFlags",
+    "OutputFlags",
     "Overwrite",
-    "PairsFile",
+    "PairFlags",
     "Sample",
     "Seed",
-    "Settings",
     "Views",
+    "takes_groups",
 ]
 
-
-_BELONG = "What belongs together"
-_LEARN = "Learning"
+#: As ``diffhash.native``, which takes too long to import for ``--help``.
+MAX_BITS = 4096
+_PAIRS = "Which rows belong together"
+_LEARNING = "Learning"
 
 Views = Annotated[
     list[str] | None,
@@ -38,68 +39,141 @@ Views = Annotated[
         help="Features of one modality: .npy, .npz#array, .parquet, .csv or .jsonl (#column). Repeat for each.",
     ),
 ]
-PairsFile = Annotated[
-    str | None,
-    typer.Option(
-        "--pairs",
-        metavar="FILE",
-        help="Table of two columns: row numbers from 0, or ids with --ids.",
-        rich_help_panel=_BELONG,
-    ),
-]
-Negatives = Annotated[
-    str | None,
-    typer.Option(
-        "--negatives",
-        metavar="FILE",
-        help="Table of pairs that do not belong together. Default: every other pair.",
-        rich_help_panel=_BELONG,
-    ),
-]
-Labels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels",
-        metavar="[NAME=]FILE",
-        help="Labels of the rows (FILE#COLUMN): one file for all views, or one for each.",
-        rich_help_panel=_BELONG,
-    ),
-]
-Ids = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ids",
-        metavar="[NAME=]FILE",
-        help="Ids of the rows (FILE#COLUMN): one file for all views, or one for each.",
-        rich_help_panel=_BELONG,
-    ),
-]
-Aligned = Annotated[
-    bool,
-    typer.Option(
-        "--aligned",
-        help="Row r of every view is one object. Default where the numbers of rows agree.",
-        rich_help_panel=_BELONG,
-    ),
-]
-Method = Annotated[MethodName, typer.Option(help="How to learn.", rich_help_panel=_LEARN)]
-Bits = Annotated[int, typer.Option(min=1, max=MAX_BITS, help="Length of the codes.", rich_help_panel=_LEARN)]
 Sample = Annotated[
     int,
     typer.Option(
-        min=0, help="Learn from at most this many objects, drawn at random; 0: all.", rich_help_panel=_LEARN
+        min=0,
+        help="Learn from at most this many objects, drawn at random; 0: all.",
+        rich_help_panel=_LEARNING,
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of everything random.", rich_help_panel=_LEARN)]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Another parameter of the method, such as n_landmarks=500.",
-        rich_help_panel=_LEARN,
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the file if it is there.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.", rich_help_panel=_LEARNING)]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file of the same kind.")]
+
+
+@dataclass(frozen=True)
+class OutputFlags:
+    """How results and errors are shown."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+
+
+@dataclass(frozen=True)
+class PairFlags:
+    """Which rows belong together."""
+
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table of two columns: row numbers from 0, or ids with --ids.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = None
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="Labels of the rows (FILE#COLUMN): one file for all views, or one for each.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = None
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="Ids of the rows (FILE#COLUMN): one file for all views, or one for each.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = None
+    aligned: Annotated[
+        bool,
+        typer.Option(
+            "--aligned",
+            help="Row r of every view is one object. Default if the numbers of rows are equal.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = False
+
+    def files(self, modalities: Sequence[str], negatives: str | None = None) -> PairFiles:
+        """The files for a workflow."""
+        return PairFiles(
+            pairs=self.pairs,
+            negatives=negatives,
+            labels=file_or_files_by_name(self.labels, modalities, "--labels"),
+            ids=file_or_files_by_name(self.ids, modalities, "--ids"),
+            aligned=self.aligned,
+        )
+
+
+@dataclass(frozen=True)
+class NegativeFlags:
+    """Pairs that do not belong together; only for learning."""
+
+    negatives: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table of pairs that do not belong together. Default: every other pair.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class LearningFlags:
+    """How a model is learned, without ``--sample``: its default differs between commands."""
+
+    method: Annotated[MethodName, typer.Option(help="How to learn.", rich_help_panel=_LEARNING)] = (
+        MethodName.refined
+    )
+    bits: Annotated[
+        int, typer.Option(min=1, max=MAX_BITS, help="Length of the codes.", rich_help_panel=_LEARNING)
+    ] = 64
+    seed: Seed = 0
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another parameter of the method, such as n_landmarks=500.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None
+
+    def options(self, sample: int) -> LearningOptions:
+        """The options for a workflow."""
+        return LearningOptions(self.method, self.bits, sample, self.seed, parse_settings(self.settings))
+
+
+def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter that is a dataclass above by its fields, so that typer sees plain options."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            parameters += _options_of(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(group)
+    ]

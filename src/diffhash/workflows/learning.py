@@ -1,19 +1,18 @@
-"""Learning a model with a progress bar: what ``fit`` and ``build`` share."""
+"""Learning a model: the part that ``fit`` and ``build`` share."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import typer
-
-from ..hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash
-from ..hashers.base import BaseHasher
-from .names import MethodName
-from .progress import Work
-from .relation import Relation
+from ..hashers import BaseHasher, BoostedHash, DiffHash, KernelDiffHash, RefinedHash
+from ..model import HashModel
+from ..pairs import Pairs
+from .options import LearningOptions, MethodName, OptionError
+from .pair_files import describe_pairs, sample_rows
+from .progress import Progress, Step, StepCounter
 
 __all__ = ["Learned", "learn", "make_hasher"]
 
@@ -23,69 +22,93 @@ _CLASSES: dict[MethodName, type[BaseHasher]] = {
     MethodName.kernel: KernelDiffHash,
     MethodName.boosted: BoostedHash,
 }
+#: Parameters that are given in another way, or that a file or a command line cannot hold.
+_NOT_SETTINGS = {"n_bits", "random_state", "progress", "kernel", "landmarks"}
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A fitted model and how it came about."""
+    """A model, what it was learned from, and how long that took."""
 
-    hasher: BaseHasher
+    model: HashModel
     learned_from: str
     seconds: float
 
 
-def make_hasher(method: MethodName, bits: int, seed: int, settings: dict[str, Any]) -> BaseHasher:
-    """An unfitted hasher; settings it does not have are wrong use of the command."""
+def make_hasher(options: LearningOptions) -> BaseHasher:
+    """An unfitted hasher with the parameters of the options."""
+    try:
+        method = MethodName(options.method)
+    except ValueError:
+        raise OptionError(
+            f"`method` must be one of {', '.join(MethodName)}, got {options.method!r}"
+        ) from None
     hasher = _CLASSES[method]()
-    known = set(hasher.get_params()) - {"n_bits", "random_state", "progress", "kernel", "landmarks"}
-    for name in settings:
+    parameters = set(hasher.get_params())
+    known = parameters - _NOT_SETTINGS
+    for name in options.settings:
         if name not in known:
-            raise typer.BadParameter(
-                f"--set: {type(hasher).__name__} has no parameter {name!r}. It has {', '.join(sorted(known))}"
+            raise OptionError(
+                f"`settings`: {type(hasher).__name__} has no parameter {name!r}. It has {', '.join(sorted(known))}"
             )
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()}
-    given = {"n_bits": bits, "random_state": seed, **values}
-    hasher.set_params(**{name: value for name, value in given.items() if name in hasher.get_params()})
+    values: dict[str, Any] = {"n_bits": options.n_bits, "random_state": options.seed}
+    # JSON has no tuples.
+    values |= {n: tuple(value) if isinstance(value, list) else value for n, value in options.settings.items()}
+    hasher.set_params(**{name: value for name, value in values.items() if name in parameters})
     return hasher
 
 
 def learn(
-    hasher: BaseHasher, views: dict[str, Any], relation: Relation, *, sample: int, seed: int
+    hasher: BaseHasher,
+    views: Mapping[str, Any],
+    pairs: Pairs,
+    *,
+    sample: int,
+    seed: int,
+    progress: Progress | None,
 ) -> Learned:
-    """Fit, on a sample of the objects if there are more than that many."""
-    most = max(relation.n_rows.values()) if relation.positive is None else len(relation.positive[0])
-    total = str(relation)
-    if sample and most > sample:
-        relation, rows = relation.sample(sample, seed)
+    """Fit a hasher, on a sample if there are more objects (or listed pairs) than ``sample``; 0 takes all."""
+    n_rows = {name: view.shape[0] for name, view in views.items()}
+    learned_from = describe_pairs(pairs, n_rows)
+    available = max(n_rows.values()) if pairs.positive is None else len(pairs.positive[0])
+    if sample and available > sample:
+        pairs, rows = sample_rows(pairs, n_rows, sample, seed)
         views = {name: view[rows[name]] for name, view in views.items()}
-        total = f"a sample of {relation} out of {total}"
+        n_drawn = {name: len(r) for name, r in rows.items()}
+        learned_from = f"a sample of {describe_pairs(pairs, n_drawn)} out of {learned_from}"
     start = time.perf_counter()
+    _fit(hasher, views, pairs, progress)
+    return Learned(hasher.model_, learned_from, time.perf_counter() - start)
+
+
+def _fit(hasher: BaseHasher, views: Mapping[str, Any], pairs: Pairs, progress: Progress | None) -> None:
     parameters = hasher.get_params()
-    title = "choosing settings" if "progress" in parameters else "learning"
-    with Work(title) as work:
-        if "progress" in parameters:
-            # One fit or two, of two rounds of at most max_iter each, come after the settings are chosen,
-            # which takes a time that nobody knows: only then is there a total.
-            most = 2 * parameters.get("max_iter", 1)
-            hasher.set_params(progress=_reporter(work, most))
-        try:
-            hasher.fit(views, relation.pairs())
-        finally:
-            if "progress" in parameters:
-                hasher.set_params(progress=None)
-    return Learned(hasher, total, time.perf_counter() - start)
+    if "progress" not in parameters:
+        StepCounter(progress, "learning", unit="iterations")
+        hasher.fit(views, pairs)
+        return
+    # The settings are chosen before the first iteration. Nobody knows how long that takes.
+    StepCounter(progress, "choosing settings", unit="iterations")
+    # Each fit has two rounds of at most max_iter iterations.
+    hasher.set_params(progress=_iteration_reporter(progress, 2 * parameters.get("max_iter", 1)))
+    try:
+        hasher.fit(views, pairs)
+    finally:
+        hasher.set_params(progress=None)
 
 
-def _reporter(work: Work, most: int) -> Callable[[int, float], None]:
-    """Moves the bar on with each iteration; the first one of each fit starts it anew."""
-    fits = 0
+def _iteration_reporter(progress: Progress | None, total: int) -> Callable[[int, float], None]:
+    """Reports iterations. The model may be fitted twice; the count then restarts at 1."""
+    n_fits = done = 0
 
     def report(iteration: int, loss: float) -> None:
-        nonlocal fits
+        nonlocal n_fits, done
         if iteration == 1:
-            fits += 1
-            work.begin(0, most)
-        again = ", second target" if fits > 1 else ""
-        work.advance(1, f"iteration {iteration}, loss {loss:.4f}{again}")
+            n_fits += 1
+            done = 0
+        done += 1
+        name = "learning" if n_fits == 1 else "learning, second target"
+        if progress is not None:
+            progress(Step(name, done, total, "iterations", f"iteration {iteration}, loss {loss:.4f}"))
 
     return report

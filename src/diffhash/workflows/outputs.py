@@ -1,4 +1,4 @@
-"""Where a command writes: looked at before any work, so that nothing of another kind is replaced."""
+"""Checks of output files before any work: nothing of another kind is replaced, and no input."""
 
 from __future__ import annotations
 
@@ -7,65 +7,86 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-import typer
 
 from ..errors import InputFileError
 from ..files import Source
 from ..files.arrays import read_header
 from ..model.file import is_model_file
 from ..stores.sqlite.schema import is_collection_file
+from .options import FileName, OptionError
 
-__all__ = ["check_codes", "check_collection", "check_model", "check_page"]
+__all__ = [
+    "check_codes_output",
+    "check_collection_output",
+    "check_model_output",
+    "check_output",
+    "check_page_output",
+    "is_codes_file",
+]
 
 
-def check_collection(path: Path, overwrite: bool, inputs: Iterable[str] = ()) -> None:
+def check_collection_output(path: Path, overwrite: bool, inputs: Iterable[FileName] = ()) -> None:
     """Raise unless a collection may be written there."""
-    _check(path, overwrite, inputs, "collection", is_collection_file)
+    check_output(path, overwrite, inputs, "collection", is_collection_file)
 
 
-def check_model(path: Path, overwrite: bool, inputs: Iterable[str] = ()) -> None:
+def check_model_output(path: Path, overwrite: bool, inputs: Iterable[FileName] = ()) -> None:
     """Raise unless a model may be written there."""
-    _check(path, overwrite, inputs, "model", is_model_file)
+    check_output(path, overwrite, inputs, "model", is_model_file)
 
 
-def check_codes(path: Path, overwrite: bool, inputs: Iterable[str] = ()) -> None:
+def check_codes_output(path: Path, overwrite: bool, inputs: Iterable[FileName] = ()) -> None:
     """Raise unless codes may be written there."""
-    _check(path, overwrite, inputs, "file of codes", _is_codes_file)
+    check_output(path, overwrite, inputs, "file of codes", is_codes_file)
 
 
-def check_page(path: Path, inputs: Iterable[str] = ()) -> None:
-    """Raise unless a page may be written there; another page is replaced."""
-    _check(path, True, inputs, "page (.html)", lambda path: path.suffix.lower() == ".html")
+def check_page_output(path: Path, inputs: Iterable[FileName] = ()) -> None:
+    """Raise unless a page may be written there; an older page is replaced."""
+    check_output(path, True, inputs, "page (.html)", lambda path: path.suffix.lower() == ".html")
 
 
-def _check(
-    path: Path, overwrite: bool, inputs: Iterable[str], what: str, is_one: Callable[[Path], bool]
+def check_output(
+    path: Path, overwrite: bool, inputs: Iterable[FileName], kind: str, is_of_kind: Callable[[Path], bool]
 ) -> None:
+    """Raise unless a file may be written there.
+
+    Parameters
+    ----------
+    path : file to write
+    overwrite : bool
+        Whether a file of the same kind may be replaced.
+    inputs : names of files that are read
+        They are never replaced, under no name.
+    kind : str
+        For error messages.
+    is_of_kind : function
+        Tells whether an existing file is of this kind.
+    """
     if not path.parent.is_dir():
         raise InputFileError(f"{path}: there is no folder {path.parent}. Make it first.")
     if not path.exists():
         return
     if not path.is_file():
-        raise InputFileError(f"{path} is no file that could be replaced. Choose another name.")
+        raise InputFileError(f"{path} is not a file, so it cannot be replaced. Choose another name.")
     for name in inputs:
-        if any(other.exists() and path.samefile(other) for other in _meant(name)):
-            raise typer.BadParameter(f"{path} is read by this command ({name}): write to another file")
+        if any(file.exists() and path.samefile(file) for file in _possible_files(name)):
+            raise OptionError(f"{path} is also an input ({os.fspath(name)}). Write to another file")
     if not overwrite:
-        raise typer.BadParameter(f"{path} is there already: choose another name, or add --overwrite")
-    if path.stat().st_size and not is_one(path):
+        raise OptionError(f"{path} already exists. Choose another name, or use `overwrite`")
+    if path.stat().st_size and not is_of_kind(path):
         raise InputFileError(
-            f"{path} is no {what}, so it is not replaced. Choose another name, or remove it yourself."
+            f"{path} is not a {kind}, so it is not replaced. Choose another name, or remove the file yourself."
         )
 
 
-def _meant(name: str | os.PathLike[str]) -> Iterator[Path]:
-    """Files that an option may mean: FILE, NAME=FILE, FILE#PART."""
+def _possible_files(name: FileName) -> Iterator[Path]:
+    """Files that a name can mean: FILE, or FILE#PART."""
     text = os.fspath(name)
-    for part in (text, text.partition("=")[2]):
-        yield from (Path(file) for file in (part, part.rpartition("#")[0]) if file)
+    yield from (Path(file) for file in (text, text.rpartition("#")[0]) if file)
 
 
-def _is_codes_file(path: Path) -> bool:
+def is_codes_file(path: Path) -> bool:
+    """Whether a file is an ``.npy`` file of packed codes."""
     try:
         with path.open("rb") as file:
             shape, _, dtype = read_header(file, Source(path))

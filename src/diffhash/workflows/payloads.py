@@ -1,4 +1,4 @@
-"""Payload tables, read once before any work: every row can be stored, and there is one for each object."""
+"""Payload tables, checked before any work: every row can be stored, and each object has one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _BATCH = 10_000
 
 @dataclass(frozen=True)
 class Payloads:
-    """Rows of one table, or of several that are about the same objects."""
+    """Rows of one table, or of several tables about the same objects."""
 
     tables: tuple[TableFile, ...]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """One dict for each object. Tables may both have a field where they say the same."""
+        """One dict for each object. Two tables may have the same field if its values agree."""
         first, *others = self.tables
         if not others:
             yield from first.rows()
@@ -42,9 +42,13 @@ class Payloads:
 
 
 def read_payloads(
-    sources: Mapping[str, str], n_rows: Mapping[str, int], *, together: bool
+    sources: Mapping[str, str], n_rows: Mapping[str, int], *, one_object: bool
 ) -> dict[str, Payloads]:
-    """Payloads by modality; those of the first are about all where rows are one object together."""
+    """Payloads by modality, checked.
+
+    With ``one_object``, row r of every view is the same object. Its payloads are merged, and are
+    given under the first modality.
+    """
     tables: dict[str, TableFile] = {}
     for name, source in sources.items():
         tables[name] = open_table(source)
@@ -54,19 +58,26 @@ def read_payloads(
             raise InputFileError(
                 f"{source}: there are {few} rows of payload ({n:,}) than of features ({n_rows[name]:,}, {name!r})."
             )
-    if not together or not tables:
+    if not one_object or not tables:
         return {name: Payloads((table,)) for name, table in tables.items()}
     distinct = {sources[name]: table for name, table in tables.items()}
-    all_of_them = Payloads(tuple(distinct.values()))
+    merged = Payloads(tuple(distinct.values()))
     if len(distinct) > 1:
-        # What contradicts itself is found here, not halfway through the writing.
-        for _ in all_of_them.rows():
+        # Rows that contradict each other raise here, and not halfway through the writing.
+        for _ in merged.rows():
             pass
-    return {next(iter(n_rows)): all_of_them}
+    return {next(iter(n_rows)): merged}
 
 
 def check_payloads(name: str, rows: Iterable[tuple[int, Any]]) -> int:
-    """Raise unless every row, given with its number in the file, can be stored; gives their number."""
+    """Raise unless every row can be stored; gives the number of rows.
+
+    Parameters
+    ----------
+    name : str
+        The file, for error messages.
+    rows : pairs of a number in the file and a payload
+    """
     rows, count = iter(rows), 0
     while batch := list(islice(rows, _BATCH)):
         count += len(batch)
@@ -83,4 +94,4 @@ def _check_one(name: str, number: int, row: Any) -> None:
     try:
         encode_payloads([row], 1, caller=name)
     except InputError as error:
-        raise InputFileError(f"{name}, row {number}: this cannot be kept ({error.__cause__}).") from error
+        raise InputFileError(f"{name}, row {number}: this cannot be stored ({error.__cause__}).") from error

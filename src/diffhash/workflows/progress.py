@@ -1,108 +1,74 @@
-"""A progress bar on stderr, shown only where somebody can see it."""
+"""Progress of a workflow: what a callback is told."""
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.text import Text
-
-__all__ = ["Rows", "Work"]
+__all__ = ["Progress", "Step", "StepCounter"]
 
 
-class Work:
-    """A bar whose steps have different costs, with an estimate of the time left.
+@dataclass(frozen=True)
+class Step:
+    """The state of the step that a workflow is working on.
 
-    Nothing is printed when stderr is no terminal.
+    Attributes
+    ----------
+    name : str
+        For people: "encoding image".
+    done : int
+        Units that are done.
+    total : int or None
+        Units of the whole step; None if that is not known.
+    unit : str
+        What is counted: "rows", "pictures" or "iterations".
+    detail : str
+        More about the last unit, such as the loss of an iteration.
+
+    Examples
+    --------
+    >>> Step("encoding image", 500, 2000).to_dict()
+    {'name': 'encoding image', 'done': 500, 'total': 2000, 'unit': 'rows', 'detail': ''}
     """
 
-    def __init__(self, title: str) -> None:
-        console = Console(stderr=True)
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=30),
-            TextColumn("{task.percentage:>3.0f} %"),
-            TimeElapsedColumn(),
-            TextColumn("left about"),
-            TimeRemainingColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-            # Steps take seconds: an estimate from the last half minute would jump about.
-            speed_estimate_period=900,
-        )
-        self._task = self._bar.add_task(title, total=None)
+    name: str
+    done: int = 0
+    total: int | None = None
+    unit: str = "rows"
+    detail: str = ""
 
-    def begin(self, done: float, total: float) -> None:
-        """Say how much there is, and how much was done before."""
-        self._bar.reset(self._task, total=total, completed=int(done), start=True)
-
-    def advance(self, cost: float, what: str) -> None:
-        """One step of this cost is done."""
-        self._bar.update(self._task, advance=cost, description=what)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.stop()
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dict that JSON can hold."""
+        return asdict(self)
 
 
-class _Rate(ProgressColumn):
-    """Rows in a second."""
-
-    def render(self, task: Task) -> Text:
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.0f} rows/s")
+#: Called at the beginning of each step and after each part of it. An exception that it raises stops the
+#: workflow, which then leaves no output behind.
+Progress = Callable[[Step], None]
 
 
-class Rows:
-    """A count of rows with their rate and, where the total is known, the time left.
+class StepCounter:
+    """Counts the units of one step and tells a callback.
 
-    Nothing is printed when stderr is no terminal.
+    Examples
+    --------
+    >>> counter = StepCounter(print, "encoding", 3)
+    Step(name='encoding', done=0, total=3, unit='rows', detail='')
+    >>> counter.advance(2)
+    Step(name='encoding', done=2, total=3, unit='rows', detail='')
     """
 
-    def __init__(self, title: str, total: int | None) -> None:
-        console = Console(stderr=True)
-        known = [BarColumn(bar_width=30), TextColumn("{task.percentage:>3.0f} %")] if total else []
-        left = [TextColumn("left about"), TimeRemainingColumn()] if total else [TimeElapsedColumn()]
-        self._bar = Progress(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            *known,
-            TextColumn("{task.completed:,} rows"),
-            _Rate(),
-            *left,
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task = self._bar.add_task(title, total=total or None)
-
-    def advance(self, n: int) -> None:
-        """So many rows more are done."""
-        self._bar.update(self._task, advance=n)
-
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    def __init__(
+        self, progress: Progress | None, name: str, total: int | None = None, unit: str = "rows"
     ) -> None:
-        self._bar.stop()
+        self._progress = progress
+        self._name, self._total, self._unit = name, total, unit
+        self._done = 0
+        self.advance(0)
+
+    def advance(self, n: int = 1, detail: str = "") -> None:
+        """Report ``n`` more units."""
+        self._done += n
+        if self._progress is not None:
+            self._progress(Step(self._name, self._done, self._total, self._unit, detail))

@@ -8,7 +8,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.cli.app import run_app
-from diffhash.cli.where import parse_where
+from diffhash.cli.parsing import parse_where
 
 
 def run(capsys, *arguments):

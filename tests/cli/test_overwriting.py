@@ -42,36 +42,36 @@ BUILD = ["build", *VIEWS, *FAST, "--overwrite", "-o"]
 FIT = ["fit", *VIEWS, *FAST, "--overwrite", "-o"]
 ENCODE = ["encode", "model.dhm", "x.npy", "--overwrite", "-o"]
 REFUSED = {
-    "build over an input": ([*BUILD, "x.npy"], 2, "x.npy is read by this command"),
-    "build over an input by another name": ([*BUILD, "link.npy"], 2, "is read by this command"),
-    "build over a file": ([*BUILD, "notes.txt"], 1, "notes.txt is no collection"),
-    "build over a model": ([*BUILD, "model.dhm"], 1, "model.dhm is no collection"),
-    "build over a folder": ([*BUILD, "folder"], 1, "folder is no file that could be replaced"),
+    "build over an input": ([*BUILD, "x.npy"], 2, "x.npy is also an input"),
+    "build over an input by another name": ([*BUILD, "link.npy"], 2, "is also an input"),
+    "build over a file": ([*BUILD, "notes.txt"], 1, "notes.txt is not a collection"),
+    "build over a model": ([*BUILD, "model.dhm"], 1, "model.dhm is not a collection"),
+    "build over a folder": ([*BUILD, "folder"], 1, "folder is not a file, so it cannot be replaced"),
     "build over its model": (
         ["build", "--model", "old.dh", "--view", "x=x.npy", "--overwrite", "-o", "old.dh"],
         2,
-        "old.dh is read by this command",
+        "old.dh is also an input",
     ),
-    "fit over an input": ([*FIT, "y.npy"], 2, "y.npy is read by this command"),
-    "fit over a file": ([*FIT, "notes.txt"], 1, "notes.txt is no model"),
-    "fit over a collection": ([*FIT, "old.dh"], 1, "old.dh is no model"),
-    "fit over a folder": ([*FIT, "folder"], 1, "folder is no file"),
+    "fit over an input": ([*FIT, "y.npy"], 2, "y.npy is also an input"),
+    "fit over a file": ([*FIT, "notes.txt"], 1, "notes.txt is not a model"),
+    "fit over a collection": ([*FIT, "old.dh"], 1, "old.dh is not a model"),
+    "fit over a folder": ([*FIT, "folder"], 1, "folder is not a file"),
     "fit without the word": (["fit", *VIEWS, *FAST, "-o", "model.dhm"], 2, "--overwrite"),
-    "encode over its input": (["encode", "model.dhm", "x.npy", "-o", "x.npy"], 2, "is read by"),
-    "encode over its input, twice said": ([*ENCODE, "x.npy"], 2, "is read by"),
-    "encode over features": ([*ENCODE, "y.npy"], 1, "y.npy is no file of codes"),
-    "encode over a text": ([*ENCODE, "notes.npy"], 1, "notes.npy is no file of codes"),
-    "encode over a folder": ([*ENCODE, "folder.npy"], 1, "folder.npy is no file"),
+    "encode over its input": (["encode", "model.dhm", "x.npy", "-o", "x.npy"], 2, "is also an input"),
+    "encode over its input, twice said": ([*ENCODE, "x.npy"], 2, "is also an input"),
+    "encode over features": ([*ENCODE, "y.npy"], 1, "y.npy is not a file of codes"),
+    "encode over a text": ([*ENCODE, "notes.npy"], 1, "notes.npy is not a file of codes"),
+    "encode over a folder": ([*ENCODE, "folder.npy"], 1, "folder.npy is not a file"),
     "encode without the word": (["encode", "model.dhm", "x.npy", "-o", "codes.npy"], 2, "--overwrite"),
     "page over the collection": (
         ["search", "old.dh", "--vector", "x.npy", "--open", "--page", "old.dh"],
         2,
-        "old.dh is read by this command",
+        "old.dh is also an input",
     ),
     "page over a file": (
         ["search", "old.dh", "--vector", "x.npy", "--open", "--page", "notes.txt"],
         1,
-        "notes.txt is no page",
+        "notes.txt is not a page",
     ),
 }
 
@@ -79,9 +79,9 @@ REFUSED = {
 @pytest.mark.parametrize(("arguments", "status", "words"), REFUSED.values(), ids=REFUSED)
 def test_nothing_of_another_kind_is_replaced(arguments, status, words, here, capsys, monkeypatch):
     before = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
-    for module in ("cli.fit", "workflows.build_features"):
+    for module in ("learning", "fitting"):
         # It is known before any work.
-        monkeypatch.setattr(f"diffhash.{module}.learn", lambda *_, **__: pytest.fail("worked"))
+        monkeypatch.setattr(f"diffhash.workflows.{module}.learn", lambda *_, **__: pytest.fail("worked"))
 
     got, err = run(capsys, *arguments)
 

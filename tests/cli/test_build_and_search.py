@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.workflows.thumbnails import is_thumbnail
+from diffhash.workflows.picture_reader import is_thumbnail
 from tests.cli.process import FAST, QUICK, diffhash, found, run, views
 
 
@@ -63,7 +63,7 @@ def test_an_item_finds_others_and_words_find_captions(shapes, capsys):
 def test_words_that_were_never_learned_are_told(shapes, capsys):
     status, out, err = run(capsys, "search", shapes, "zebra", "--json")
     assert status == 0
-    assert "none of these words was learned" in err
+    assert "no training text contains any of these words" in err
     assert len(found(out)) == 10
     assert run(capsys, "search", shapes, "a zebra on a disc", "--json")[2] == ""
 

@@ -189,7 +189,7 @@ BAD = {
         "x 400, y 200",
     ),
     "two relations": (["fit", "{views}", "--aligned", "--pairs", "p", "-o", "m"], 2, "one of --pairs"),
-    "negatives alone": (["fit", "{views}", "--negatives", "p", "-o", "m"], 2, "goes with --pairs"),
+    "negatives alone": (["fit", "{views}", "--negatives", "p", "-o", "m"], 2, "--negatives needs --pairs"),
     "labels too few": (["fit", "{views}", "--labels", "{f}/test_x.csv#class", "-o", "m"], 1, "200 labels"),
     "labels of nobody": (["fit", "{views}", "--labels", "z={f}/test_x.csv", "-o", "m"], 2, "'z'"),
     "labels of one": (["fit", "{views}", "--labels", "x={f}/train_x.csv#class", "-o", "m"], 2, "'y'"),
@@ -215,7 +215,7 @@ BAD = {
     "bad method": (["fit", "{views}", "--method", "magic", "-o", "m"], 2, "magic"),
     "no folder": (["fit", "{views}", "--method", "diff", "--bits", "8", "-o", "no/m"], 1, "no folder"),
     "no array named": (["fit", "--view", "x={f}/train.npz#z", "-o", "m"], 1, "'x', 'y'"),
-    "encode no model": (["encode", "{f}/pairs.csv", "{f}/test_x.npy", "-o", "c.npy"], 1, "a model"),
+    "encode no model": (["encode", "{f}/pairs.csv", "{f}/test_x.npy", "-o", "c.npy"], 1, "A model"),
     "encode foreign": (["encode", "{f}/foreign", "{f}/test_x.npy", "-o", "c.npy"], 1, "not a model"),
     "encode to csv": (["encode", "{f}/model.dhm", "{f}/test_x.npy", "-o", "c.csv"], 2, ".npy"),
     "encode which": (["encode", "{f}/model.dhm", "{f}/l3.npy", "-o", "c.npy"], 2, "say --modality"),
@@ -230,7 +230,7 @@ BAD = {
         "64 features",
     ),
     "evaluate nothing": (["evaluate"], 2, "--codes"),
-    "evaluate both": (["evaluate", "{f}/model.dhm", "--codes", "x=c"], 2, "--codes needs none"),
+    "evaluate both": (["evaluate", "{f}/model.dhm", "--codes", "x=c"], 2, "--codes need no MODEL"),
     "evaluate within": (["evaluate", "{f}/model.dhm", "{tests}", "--within"], 1, "--labels"),
     "evaluate features": (["evaluate", "--codes", "x={f}/test_x.npy"], 1, "diffhash encode"),
     "no benchmark": (["bench", "nonsense"], 2, "accuracy"),
@@ -311,4 +311,4 @@ def test_shell_completion_names_the_commands():
 
     result = diffhash(code=code)
 
-    assert result.stdout.split() == ["encode", "evaluate"]
+    assert result.stdout.split() == ["encode", "evaluate", "export"]

@@ -1,4 +1,4 @@
-"""Results on stdout: aligned text for people, JSON for scripts."""
+"""Results on stdout: aligned text for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import typer
 
-__all__ = ["megabytes", "print_facts", "print_json", "print_table", "shown"]
+__all__ = ["megabytes", "modalities_line", "print_facts", "print_json", "print_table", "shown"]
 
 
 def shown(value: Any, limit: int = 60) -> str:
@@ -27,13 +27,13 @@ def shown(value: Any, limit: int = 60) -> str:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     text = " ".join(text.split())
-    # Files come from anywhere, and a terminal obeys what is in them.
+    # Files come from anywhere, and a terminal would obey control characters in them.
     text = "".join(c if unicodedata.category(c)[0] != "C" else repr(c)[1:-1] for c in text)
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Columns, aligned; those that hold only numbers to the right."""
+    """Print aligned columns. Columns of numbers are aligned to the right."""
     cells = [[shown(value, 72) for value in row] for row in rows]
     numbers = [
         all(isinstance(row[i], int | float) for row in rows) and bool(rows) for i in range(len(header))
@@ -48,19 +48,19 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
-    """Names and values, one pair on a line."""
+    """Print names and values, one pair on a line."""
     width = max(map(len, facts), default=0)
     for name, value in facts.items():
         typer.echo(f"{name:<{width}}  {shown(value, 200)}".rstrip())
 
 
 def print_json(content: Any) -> None:
-    """Strict JSON: what is not a number becomes null."""
+    """Print strict JSON: NaN and infinities become null."""
     typer.echo(json.dumps(_plain(content), ensure_ascii=False, indent=2, default=str, allow_nan=False))
 
 
 def megabytes(n: int) -> str:
-    """A size for people.
+    """A number of bytes for people.
 
     Examples
     --------
@@ -70,6 +70,19 @@ def megabytes(n: int) -> str:
     if n < 10_000:
         return f"{n:,} bytes"
     return f"{n / 1e3:,.1f} kB" if n < 1e6 else f"{n / 1e6:,.1f} MB"
+
+
+def modalities_line(modalities: Sequence[Mapping[str, Any]]) -> str:
+    """The modalities of a model on one line.
+
+    Examples
+    --------
+    >>> modalities_line([{"name": "text", "features": 1200, "raw": "tfidf"}])
+    'text (1,200 features, tfidf)'
+    """
+    return ", ".join(
+        f"{m['name']} ({m['features']:,} features{', ' + m['raw'] if m['raw'] else ''})" for m in modalities
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -83,7 +96,7 @@ def _plain(value: Any) -> Any:
 
 
 def _width(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+    """Columns that a text needs on a terminal."""
     return sum(
         0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
     )

@@ -67,7 +67,7 @@ BAD = {
     "search modality": (["search", "{s}", "red", "--modality", "sound"], 2, "no 'sound'"),
     "search none": (["search", "{s}", "red", "-k", "0"], 2, "-k"),
     "where nonsense": (["search", "{s}", "red", "--where", "shape"], 2, "FIELD=VALUE"),
-    "where bad json": (["search", "{s}", "red", "--where", '{"a"'], 2, "no JSON"),
+    "where bad json": (["search", "{s}", "red", "--where", '{"a"'], 2, "not JSON"),
     "where bad filter": (["search", "{s}", "red", "--where", '{"a": {"like": 1}}'], 1, "like"),
     "page nowhere": (["search", "{s}", "red", "--open", "--page", "no/p.html"], 1, "no folder"),
     "info nothing": (["info", "none"], 1, "no such file"),

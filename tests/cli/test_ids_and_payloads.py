@@ -38,7 +38,7 @@ def build(files, tmp_path):
 @pytest.fixture
 def idle(monkeypatch):
     """Fails where anything is learned."""
-    monkeypatch.setattr("diffhash.workflows.build_features.learn", lambda *_, **__: pytest.fail("worked"))
+    monkeypatch.setattr("diffhash.workflows.learning.learn", lambda *_, **__: pytest.fail("worked"))
 
 
 def table(path, names, rows):
@@ -145,9 +145,12 @@ def test_parquet_payloads_that_json_cannot_hold_are_named(value, build, idle, tm
     [
         (
             ['{"a": 1}'] * 11 + ['{"a": NaN}'] + ['{"a": 1}'] * (N - 12),
-            "p.jsonl, row 11: this cannot be kept",
+            "p.jsonl, row 11: this cannot be stored",
         ),
-        (['{"a": 1}'] * 11 + ['{"a": 1%s}' % ("0" * 30)] * (N - 11), "p.jsonl, row 11: this cannot be kept"),
+        (
+            ['{"a": 1}'] * 11 + ['{"a": 1%s}' % ("0" * 30)] * (N - 11),
+            "p.jsonl, row 11: this cannot be stored",
+        ),
         (['{"a": 1}'] * (N - 1), "fewer rows of payload (399) than of features (400"),
         (['{"a": 1}'] * (N + 1), "more rows of payload (401) than of features (400"),
     ],
@@ -181,7 +184,7 @@ def test_captions_with_a_row_that_cannot_be_kept_are_named(photos, tmp_path, cap
     )
 
     assert status == 1
-    assert "c.jsonl, row 4: this cannot be kept" in err
+    assert "c.jsonl, row 4: this cannot be stored" in err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
@@ -194,4 +197,4 @@ def test_pictures_whose_names_are_no_text_are_counted(tmp_path):
 
     with pytest.raises(InputFileError, match="no UTF-8"):
         read_captions(tmp_path / "p", str(tmp_path / "c.csv"), **columns, skip=False)
-    assert read_captions(tmp_path / "p", str(tmp_path / "c.csv"), **columns, skip=True).n_skipped == 1
+    assert read_captions(tmp_path / "p", str(tmp_path / "c.csv"), **columns, skip=True).n_left_out == 1
