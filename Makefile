@@ -35,8 +35,8 @@ $(VENV)/.bench: $(VENV)/.package
 demo: $(VENV)/.package ## symbols by their names: learn, evaluate, build a collection, ask, write demo/report.html
 	$(BIN)/diffhash demo --out demo
 
-test: $(VENV)/.package ## run the tests
-	$(BIN)/python -m pytest
+test: $(VENV)/.package ## run the tests, on all cores
+	$(BIN)/python -m pytest -n auto
 
 check: $(VENV)/.check ## format, lint and types
 	$(BIN)/ruff format --check .

@@ -124,7 +124,7 @@ def search_case(
     for kernel in native.available_kernels()[1:-1]:
         slower = {
             kernel: lambda kernel=kernel: native.top_k(
-                codes, queries, k, n_threads=report.threads, kernel=kernel
+                queries=queries, database=codes, k=k, n_threads=report.threads, kernel=kernel
             )
         }
         times |= {f"kernel {name}": t for name, t in best_times(slower, 3).items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import warnings
 from pathlib import Path
@@ -44,6 +45,20 @@ def test_every_public_name_has_an_api_entry(name):
     )
 
     assert name in directives, f"add {name} to docs/api.md"
+
+
+WALKED = sorted(
+    set(re.findall(r"`(diffhash\.[\w.]+)`", (DOCS / "architecture.md").read_text(encoding="utf-8")))
+)
+
+
+@pytest.mark.parametrize("name", WALKED)
+def test_every_function_of_the_walks_exists(name):
+    assert pkgutil.resolve_name(name) is not None
+
+
+def test_the_walks_name_functions():
+    assert len(WALKED) > 20, "the test above would pass on an empty page"
 
 
 def _blocks(path: Path) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""The limit on BLAS threads: where it holds, and that it is lifted whoever leaves last."""
+"""Number of threads, and the limit on the threads of BLAS."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import diffhash as dh
-from diffhash.threads import one_blas_thread
+from diffhash.threads import one_blas_thread, thread_count
 
 
 def blas(layers=("pthreads", "openmp", None)):
@@ -62,3 +62,12 @@ def test_small_problems_are_learned_in_one_thread():
         assert blas() == before
     assert seen
     assert all(pools == {1} for pools in seen)
+
+
+def test_the_argument_comes_before_the_environment_and_that_before_the_affinity(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    monkeypatch.delenv("DIFFHASH_NUM_THREADS", raising=False)
+    assert thread_count(None, caller="test") == 3
+    monkeypatch.setenv("DIFFHASH_NUM_THREADS", "7")
+    assert thread_count(None, caller="test") == 7
+    assert thread_count(2, caller="test") == 2

@@ -30,6 +30,7 @@ __all__ = [
     "NotFittedError",
     "PairsError",
     "ParameterError",
+    "PositionalArgumentError",
     "RankWarning",
     "ReadOnlyCollectionError",
     "TooManyBitsError",
@@ -68,6 +69,10 @@ class CodeError(InputError):
 
 class ParameterError(DiffhashError, ValueError):
     """A parameter has a value that the method cannot work with."""
+
+
+class PositionalArgumentError(DiffhashError, TypeError):
+    """An argument that must be named was given by position; the message shows the right call."""
 
 
 class TooManyBitsError(ParameterError):

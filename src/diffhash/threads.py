@@ -1,34 +1,38 @@
-"""How many threads linear algebra may use."""
+"""How many threads to use, and a limit for the threads of BLAS."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import threadpoolctl
+from .errors import ParameterError
 
-__all__ = ["one_blas_thread"]
+__all__ = ["one_blas_thread", "thread_count"]
 
 _lock = threading.Lock()
 _inside = 0
-#: Libraries whose limit is one for the whole process, and what it was.
+#: Libraries that have one limit for the whole process, with their limit before.
 _shared: list[tuple[Any, int]] = []
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """While it lasts, BLAS keeps to one thread.
+    """Context manager: inside it, BLAS uses one thread.
 
-    Several may overlap, in several threads: of libraries with one limit for the whole process the first
-    one in sets it and the last one out lifts it.
+    Contexts may overlap in several threads. If a library has one limit for the whole process, the
+    first context to start sets it and the last one to end restores the old limit.
 
     Examples
     --------
     >>> with one_blas_thread():
     ...     pass
     """
+    # Imported here because searching does not need it.
+    import threadpoolctl
+
     global _inside, _shared
     libraries = [
         lib for lib in threadpoolctl.ThreadpoolController().lib_controllers if lib.user_api == "blas"
@@ -58,9 +62,42 @@ def _is_per_thread(library: Any) -> bool:
 def _set(limits: list[tuple[Any, int]]) -> None:
     if not limits:
         return
-    # Newer threadpoolctl lets only the thread change a limit that did so first; here any may.
+    import threadpoolctl
+
+    # In newer versions of threadpoolctl only the thread that first changed a limit may change it again.
     clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda **_: None)
     clear(force=True)
     for library, n_threads in limits:
         library.set_num_threads(n_threads)
     clear(force=True)
+
+
+def thread_count(n_threads: int | None, *, caller: str) -> int:
+    """Number of threads to use.
+
+    Returns
+    -------
+    int
+        ``n_threads`` if given, else the environment variable ``DIFFHASH_NUM_THREADS``, else the
+        number of CPUs that this process may use (its affinity).
+
+    Examples
+    --------
+    >>> thread_count(3, caller="search")
+    3
+    """
+    if n_threads is not None:
+        if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
+            raise ParameterError(f"{caller}: n_threads must be a whole number from 1, got {n_threads!r}.")
+        return n_threads
+    text = os.environ.get("DIFFHASH_NUM_THREADS")
+    if text:
+        if not text.isdecimal() or int(text) < 1:
+            raise ParameterError(
+                f"{caller}: the environment variable DIFFHASH_NUM_THREADS must be a whole number from 1, "
+                f"got {text!r}."
+            )
+        return int(text)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

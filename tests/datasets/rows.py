@@ -1,4 +1,4 @@
-"""Where rows of a part come from."""
+"""Find the rows of a part in the whole data set."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import numpy as np
 
 
 def rows_of(part, whole):
-    """Row of each object of a part in the whole, found by its features."""
+    """Return the row of each object of ``part`` in ``whole``, found by its features."""
     return [int(np.flatnonzero((whole == row).all(axis=1))[0]) for row in part]

@@ -1,4 +1,4 @@
-"""Files of embeddings and their captions, made small here: read, split, and refused when they are wrong."""
+"""Small files with embeddings of pictures and captions: reading, splitting, and errors for bad files."""
 
 from __future__ import annotations
 
@@ -48,18 +48,20 @@ def test_one_file_each_with_labels(tmp_path, embeddings, rng):
     assert data.train is data.database
 
 
-def test_embeddings_say_what_is_wrong(tmp_path, embeddings):
+def test_errors_name_the_bad_array(tmp_path, embeddings):
     np.savez(tmp_path / "odd.npz", image=embeddings["image"], text=embeddings["text"][:149])
     np.savez(tmp_path / "few.npz", image=embeddings["image"], text=embeddings["text"][:29])
     np.savez(tmp_path / "other.npz", a=embeddings["image"], b=embeddings["text"])
     np.savez(tmp_path / "good.npz", **embeddings)
     np.save(tmp_path / "labels.npy", np.arange(29))
 
-    with pytest.raises(InputError, match="149 captions cannot be the same number for each of 30"):
+    with pytest.raises(
+        InputError, match="each of 30 pictures must have the same number of captions, got 149"
+    ):
         load_embeddings(tmp_path / "odd.npz", n_test=5)
-    with pytest.raises(InputError, match="29 captions"):
+    with pytest.raises(InputError, match="got 29 captions"):
         load_embeddings(tmp_path / "few.npz", n_test=5)
-    with pytest.raises(InputError, match=r"must hold one of .*image.* it has a, b"):
+    with pytest.raises(InputError, match=r"must have one of .*image.* it has a, b"):
         load_embeddings(tmp_path / "other.npz", n_test=5)
     with pytest.raises(InputError, match="29 rows of labels"):
         load_embeddings(tmp_path / "good.npz", labels=tmp_path / "labels.npy", n_test=5)

@@ -1,4 +1,4 @@
-"""Files of MIRFlickr and NUS-WIDE, made small here: read, split, and refused when they are wrong."""
+"""Small files in the format of MIRFlickr and NUS-WIDE: reading, splitting, and errors for bad files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_flickr_from_one_file(tmp_path, flickr):
 
 
 def test_flickr_from_a_folder_of_files(tmp_path, flickr):
-    """As they were published: one file for each array, each in a folder of its own."""
+    """As published: one file per array, each in its own folder."""
     for name, array in flickr.items():
         (tmp_path / name).mkdir()
         scipy.io.savemat(tmp_path / name / f"mirflickr25k-{name.lower()}.mat", {name: array})
@@ -68,7 +68,7 @@ def test_all_of_the_database_can_be_learned_from(tmp_path, flickr):
     assert len(data.train.views["image"]) == 50
 
 
-def test_pictures_in_place_of_features_are_featurized(tmp_path, flickr, rng):
+def test_pictures_instead_of_features_are_featurized(tmp_path, flickr, rng):
     """MATLAB's shape is (height, width, 3, n)."""
     pictures = rng.integers(0, 256, (20, 30, 3, 60), dtype=np.uint8)
     scipy.io.savemat(tmp_path / "m.mat", {"IAll": pictures, "YAll": flickr["YAll"], "LAll": flickr["LAll"]})
@@ -80,8 +80,8 @@ def test_pictures_in_place_of_features_are_featurized(tmp_path, flickr, rng):
     np.testing.assert_array_equal(data.test.labels["image"], flickr["LAll"][rows])
 
 
-def test_matlab_7_3_is_turned_the_right_way(tmp_path, flickr, rng):
-    """HDF5 has the dimensions of a MATLAB array in reverse."""
+def test_arrays_of_matlab_7_3_are_transposed(tmp_path, flickr, rng):
+    """HDF5 stores the dimensions of a MATLAB array in reverse order."""
     h5py = pytest.importorskip("h5py")
     pictures = rng.integers(0, 256, (20, 30, 3, 60), dtype=np.uint8)
     with h5py.File(tmp_path / "iall.mat", "w", userblock_size=512) as file:
@@ -113,33 +113,33 @@ def test_missing_h5py_prints_the_install_line(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"LAll": None}, "no file of .* holds LAll"),
+        ({"LAll": None}, "no file of .* has an array LAll"),
         ({"XAll": None}, "XAll or IAll or images"),
         ({"XAll": np.zeros((59, 4))}, "59 rows of image"),
         ({"LAll": np.full((60, 6), 0.5)}, "zeros and ones"),
         ({"XAll": np.zeros((4, 4, 3, 59), dtype=np.uint8)}, "must be uint8 of shape"),
-        ({"XAll": np.array(["a", "b"], dtype=object)}, "array of numbers"),
+        ({"XAll": np.array(["a", "b"], dtype=object)}, "numeric array"),
     ],
 )
-def test_flickr_says_what_is_wrong(tmp_path, flickr, change, words):
+def test_errors_name_the_bad_array(tmp_path, flickr, change, words):
     scipy.io.savemat(tmp_path / "m.mat", {k: v for k, v in (flickr | change).items() if v is not None})
 
     with pytest.raises(InputError, match=words):
         load_mirflickr(tmp_path / "m.mat", **SMALL)
 
 
-def test_too_few_objects_for_the_split_are_told(tmp_path, flickr):
+def test_too_few_objects_for_the_split_are_an_error(tmp_path, flickr):
     scipy.io.savemat(tmp_path / "m.mat", flickr)
 
     with pytest.raises(InputError, match="there are 60 objects, fewer than n_test=2000 and n_train=10000"):
         load_mirflickr(tmp_path / "m.mat")
 
 
-def test_two_data_sets_in_one_folder_are_told(tmp_path, flickr):
+def test_two_data_sets_in_one_folder_are_an_error(tmp_path, flickr):
     scipy.io.savemat(tmp_path / "a.mat", flickr)
     scipy.io.savemat(tmp_path / "b.mat", flickr)
 
     with pytest.raises(InputError, match=r"LAll is in .*a\.mat and in .*b\.mat"):
         load_mirflickr(tmp_path, **SMALL)
-    with pytest.raises(InputError, match="there is no"):
+    with pytest.raises(InputError, match="does not exist"):
         load_mirflickr(tmp_path / "nowhere")

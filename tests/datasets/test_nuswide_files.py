@@ -1,4 +1,4 @@
-"""NUS-WIDE's own text files, made small here: read, split, and refused when they are wrong."""
+"""Small files in the text format of NUS-WIDE: reading, splitting, and errors for bad files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CONCEPTS = {"sky": 0.8, "cat": 0.5, "sun": 0.1}
 
 @pytest.fixture
 def nuswide(tmp_path, rng):
-    """Ends of lines as in the original: a space after features, a tab after tags."""
+    """Lines end as in the original files: a space after features, a tab after tags."""
     kept = {}
     for half, n in (("Train", 40), ("Test", 15)):
         for name, width in (("CH", 5), ("CM55", 3)):
@@ -58,21 +58,21 @@ def test_nuswide_concepts_by_name(nuswide):
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda f: (f / "Test_Normalized_CH.dat").unlink(), r"there is no Test_Normalized_CH\.dat"),
-        (lambda f: (f / "Train_Normalized_CH.dat").write_text("1 2 x\n"), "no table of numbers"),
-        (lambda f: (f / "Train_Normalized_CH.dat").write_text(""), "no table of numbers"),
+        (lambda f: (f / "Test_Normalized_CH.dat").unlink(), r"there is no file Test_Normalized_CH\.dat"),
+        (lambda f: (f / "Train_Normalized_CH.dat").write_text("1 2 x\n"), "not a table of numbers"),
+        (lambda f: (f / "Train_Normalized_CH.dat").write_text(""), "not a table of numbers"),
         (lambda f: (f / "Train_Tags1k.dat").write_text("0\t1\n0\n"), "line 2 of .* has 1 numbers, the first has 2"),
         (lambda f: (f / "Train_Tags1k.dat").write_text(""), "is empty"),
-        (lambda f: (f / "Train_Tags1k.dat").write_text("a\tb\n"), "not of numbers"),
+        (lambda f: (f / "Train_Tags1k.dat").write_text("a\tb\n"), "not a number"),
     ],
 )  # fmt: skip
-def test_nuswide_text_files_say_what_is_wrong(nuswide, spoil, words):
+def test_errors_name_the_bad_file(nuswide, spoil, words):
     spoil(nuswide[0])
 
     with pytest.raises(InputError, match=words):
         load_nuswide_features(nuswide[0], concepts=2, features=("CH", "CM55"))
 
 
-def test_too_many_concepts_are_told(nuswide):
-    with pytest.raises(InputError, match=r"21 concepts were asked for, .* has 3 files"):
+def test_too_many_concepts_are_an_error(nuswide):
+    with pytest.raises(InputError, match=r"cannot select 21 concepts, .* has 3 files"):
         load_nuswide_features(nuswide[0], concepts=21)

@@ -1,4 +1,4 @@
-"""The synthetic data is what section 6 of the paper describes."""
+"""The synthetic data is as section 6 of the paper describes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The symbols dataset: complete, drawn properly, the same at every call."""
+"""The symbols data set is complete, drawn correctly and the same at every call."""
 
 import sys
 import unicodedata
@@ -20,7 +20,7 @@ def picture(symbols, name):
     return symbols.pictures[symbols.names.index(name)].astype(int)
 
 
-def test_rows_of_everything_agree(symbols):
+def test_all_attributes_have_the_same_rows(symbols):
     n = len(symbols)
 
     assert n > 5500
@@ -37,7 +37,7 @@ def test_every_picture_has_ink(symbols):
 
 @pytest.mark.parametrize("ink", [(0, 0, 5, 5), (140, 60, 190, 150), (10, 20, 300, 90), (100, 0, 110, 250)])
 def test_the_frame_is_a_square_that_holds_all_ink(ink):
-    """Nothing is clipped, however far from the centre or large the drawing is."""
+    """A large drawing, or one far from the centre, is not clipped."""
     left, top, right, bottom = _frame(ink, across=144.0, down=110.0)
 
     assert left <= ink[0] < ink[2] <= right
@@ -45,8 +45,8 @@ def test_the_frame_is_a_square_that_holds_all_ink(ink):
     assert right - left == pytest.approx(bottom - top)
 
 
-def test_scale_and_place_are_kept(symbols):
-    """A full stop is no black square, and an apostrophe stands above a comma."""
+def test_scale_and_position_are_kept(symbols):
+    """A full stop is smaller than a black square, and an apostrophe is higher than a comma."""
     rows = np.arange(32)
     height = {
         name: (picture(symbols, name).sum(axis=1) * rows).sum() / picture(symbols, name).sum()
@@ -77,7 +77,7 @@ def test_loading_again_gives_the_same(symbols):
     assert (again.views["text"] != symbols.views["text"]).nnz == 0
 
 
-def test_split_parts_the_rows(symbols):
+def test_split_puts_every_row_into_one_part(symbols):
     train, test = symbols.split(n_test=600, random_state=3)
 
     assert len(test) == 600
@@ -93,7 +93,7 @@ def test_split_by_group_leaves_no_block_in_both_parts(symbols):
 
 
 def test_text_can_be_learned_from_training_rows_only(symbols):
-    """A word that only test names hold has no column then."""
+    """A word that occurs only in test names has no column then."""
     arrows = np.flatnonzero(symbols.groups == "Arrows")
 
     fitted = symbols.fit_text(arrows)
@@ -121,7 +121,7 @@ def test_a_missing_extra_prints_the_install_line(monkeypatch, missing):
     assert isinstance(caught.value, ImportError)
 
 
-def test_clear_errors(symbols):
+def test_bad_parameters_raise_errors_that_name_them(symbols):
     with pytest.raises(ParameterError, match="n_test must be between 1 and"):
         symbols.split(n_test=len(symbols))
     with pytest.raises(ParameterError, match="size must be at least 8"):

@@ -1,4 +1,4 @@
-"""Files of the Wikipedia articles, made small here: read, split, and refused when they are wrong."""
+"""Small files in the format of the Wikipedia articles: reading, splitting, and errors for bad files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def wiki(tmp_path, rng):
     return tmp_path, arrays
 
 
-def test_wiki_has_its_own_split(wiki):
+def test_the_split_of_the_files_is_kept(wiki):
     folder, arrays = wiki
 
     data = load_wiki(folder)
@@ -35,7 +35,7 @@ def test_wiki_has_its_own_split(wiki):
     np.testing.assert_array_equal(data.test.views["text"], arrays["T_te"])
     assert list(data.test.labels["image"]) == [i % 10 + 1 for i in range(9)]
     assert data.database is None
-    # What comes can be learned from as it is.
+    # A hasher can be fitted on the result as it is.
     pairs = dh.Pairs.from_labels(data.train.labels["image"], data.train.labels["text"])
     hasher = dh.DiffHash(n_bits=3).fit(data.train.views, pairs)
     assert hasher.encode(data.test.views["text"], modality="text").shape == (9, 1)
@@ -44,15 +44,15 @@ def test_wiki_has_its_own_split(wiki):
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (lambda f: (f / "raw_features.mat").unlink(), r"there is no .*raw_features\.mat"),
-        (lambda f: (f / "testset_txt_img_cat.list").unlink(), "there is no .*testset"),
+        (lambda f: (f / "raw_features.mat").unlink(), r".*raw_features\.mat does not exist"),
+        (lambda f: (f / "testset_txt_img_cat.list").unlink(), ".*testset.* does not exist"),
         (lambda f: (f / "testset_txt_img_cat.list").write_text("a\tb\t1\n"), "9 rows of image.* 1 rows of testset"),
-        (lambda f: (f / "testset_txt_img_cat.list").write_text("a\tb\tart\n"), "line 1 of .* number of a class"),
+        (lambda f: (f / "testset_txt_img_cat.list").write_text("a\tb\tart\n"), "line 1 of .* with a class number"),
         (lambda f: (f / "raw_features.mat").write_bytes(b"no file of MATLAB"), "cannot be read"),
-        (lambda f: scipy.io.savemat(f / "raw_features.mat", {"x": [1]}), "must hold one of I_tr, it has x"),
+        (lambda f: scipy.io.savemat(f / "raw_features.mat", {"x": [1]}), "must have one of the arrays I_tr; it has x"),
     ],
 )  # fmt: skip
-def test_wiki_says_what_is_wrong(wiki, spoil, words):
+def test_errors_name_the_bad_file(wiki, spoil, words):
     spoil(wiki[0])
 
     with pytest.raises(InputError, match=words):

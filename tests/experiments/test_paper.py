@@ -20,9 +20,9 @@ from diffhash.experiments.paper import (
     run,
     summarise,
 )
-from diffhash.experiments.paper.findings import check_statements
+from diffhash.experiments.paper.claims import check_statements
 from diffhash.experiments.paper.measures import DIRECTIONS, RATES, measure_euclidean
-from diffhash.experiments.paper.spread import Numbers
+from diffhash.experiments.paper.seed_statistics import Numbers
 from diffhash.experiments.paper.verdicts import AGREES, DISAGREES, PARTLY
 from tests.experiments.paper_settings import tiny_settings
 

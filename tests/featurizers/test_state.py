@@ -1,4 +1,4 @@
-"""Featurizers as plain parameters and arrays, and what comes back from bad ones."""
+"""The stored state of featurizers, and errors for a state that was tampered with."""
 
 import json
 
@@ -25,7 +25,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("featurizer", "raw"), CASES)
-def test_state_is_plain_and_enough(featurizer, raw):
+def test_a_featurizer_is_the_same_after_a_round_trip_of_its_state(featurizer, raw):
     parameters, arrays = featurizer.state()
 
     parameters = json.loads(json.dumps(parameters))
@@ -39,14 +39,14 @@ def test_state_is_plain_and_enough(featurizer, raw):
     assert (before != after).sum() == 0
 
 
-def test_a_vocabulary_of_nothing_known_is_empty_not_one_empty_word():
+def test_an_empty_vocabulary_stays_empty():
     fitted = TfidfFeatures(char_ngrams=None).fit(["word"])
     parameters, arrays = fitted.state()
 
     assert featurizer_from_state("tfidf", parameters, arrays).ngrams_ == []
 
 
-def test_an_unfitted_vocabulary_has_no_state():
+def test_an_unfitted_featurizer_has_no_state():
     with pytest.raises(NotFittedError):
         TfidfFeatures().state()
 

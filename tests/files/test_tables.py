@@ -49,7 +49,6 @@ def test_tables_of_every_kind_give_plain_values(name, tmp_path):
 
     assert table.columns == ["file", "caption", "year", "share"]
     assert list(table.rows()) == ROWS
-    assert [len(batch) for batch in table.batches(1)] == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def raw_model():
 
 
 def main():
-    raw_path = FOLDER / f"raw-v{FORMAT_VERSION}.dh"
+    raw_path = FOLDER / f"raw-v{FORMAT_VERSION}.dhm"
     if not raw_path.exists():
         hasher = raw_model()
         hasher.save(raw_path)
@@ -80,10 +80,10 @@ def main():
         np.savez(raw_path.with_suffix(".npz"), **codes)
     labels = inputs("")[1]
     for name, hasher in models().items():
-        if (FOLDER / f"{name}-v{FORMAT_VERSION}.dh").exists():
+        if (FOLDER / f"{name}-v{FORMAT_VERSION}.dhm").exists():
             continue
         hasher.fit(views := inputs(name)[0], dh.Pairs.from_labels(labels, labels))
-        hasher.save(FOLDER / f"{name}-v{FORMAT_VERSION}.dh")
+        hasher.save(FOLDER / f"{name}-v{FORMAT_VERSION}.dhm")
         codes = {m: hasher.encode(X, modality=m) for m, X in views.items()}
         np.savez(FOLDER / f"{name}-v{FORMAT_VERSION}.npz", **codes)
 

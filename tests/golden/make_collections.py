@@ -60,7 +60,7 @@ def contents(collection):
 def main():
     hasher = dh.DiffHash(n_bits=2).fit(views(), dh.Pairs.aligned(60))
     for kind, names in {"numbers": list(range(100, 140)), "strings": [f"ö {n}'" for n in range(40)]}.items():
-        path = FOLDER / f"collection-{kind}-v{FORMAT_VERSION}.collection"
+        path = FOLDER / f"collection-{kind}-v{FORMAT_VERSION}.dh"
         with dh.Collection.create(path, hasher) as collection:
             fill(collection, names)
         with dh.Collection.open(path) as collection:

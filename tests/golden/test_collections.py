@@ -14,7 +14,7 @@ from diffhash.stores.sqlite.schema import FORMAT_VERSION
 
 from .make_collections import contents, views
 
-FILES = sorted(Path(__file__).parent.glob("*.collection"))
+FILES = sorted(Path(__file__).parent.glob("*.dh"))
 
 
 @pytest.fixture(params=FILES, ids=lambda path: path.stem)

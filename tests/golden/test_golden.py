@@ -12,7 +12,7 @@ from diffhash.model.file import FORMAT_VERSION
 
 from .make import inputs, models, raw_inputs
 
-FILES = sorted(Path(__file__).parent.glob("*.dh"))
+FILES = sorted(Path(__file__).parent.glob("*.dhm"))
 RAW = [path for path in FILES if path.stem.startswith("raw-")]
 
 

@@ -194,7 +194,7 @@ def test_it_is_a_scikit_learn_estimator(hasher):
 
 
 def test_save_and_load_give_the_same_codes_bit_for_bit(fitted, small_data, tmp_path):
-    path = tmp_path / "model.dh"
+    path = tmp_path / "model.dhm"
     fitted.save(path)
     loaded = dh.load(path)
     assert repr(loaded) == repr(fitted)
@@ -213,7 +213,7 @@ def test_unfitted_use_says_so(hasher, tmp_path):
     for use in (
         lambda: hasher.encode(np.ones((2, 3)), modality="x"),
         lambda: hasher.project(np.ones((2, 3)), modality="x"),
-        lambda: hasher.save(tmp_path / "model.dh"),
+        lambda: hasher.save(tmp_path / "model.dhm"),
     ):
         with pytest.raises(NotFittedError, match="Call fit first"):
             use()

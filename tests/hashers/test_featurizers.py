@@ -131,11 +131,11 @@ def test_they_must_give_as_many_features(hasher):
         ({"sound": HogFeatures()}, UnknownModalityError, "sound"),
         ([HogFeatures()], ParameterError, "dict of featurizers"),
         ({"image": object()}, ParameterError, "without kind, n_features, transform"),
-        ({"image": HogFeatures}, ParameterError, "make an object of it"),
+        ({"image": HogFeatures}, ParameterError, r"such as HogFeatures\(\)"),
         ({"text": TfidfFeatures()}, NotFittedError, "call fit"),
     ],
 )
-def test_what_is_no_featurizer_is_refused(hasher, featurizers, error, words):
+def test_objects_that_are_not_featurizers_are_refused(hasher, featurizers, error, words):
     with pytest.raises(error, match=words):
         hasher.set_featurizers(featurizers)
 

@@ -14,7 +14,7 @@ from diffhash.model.file import read_model, write_model
 
 @pytest.fixture
 def saved(small_data, small_pairs, tmp_path):
-    path = tmp_path / "model.dh"
+    path = tmp_path / "model.dhm"
     dh.KernelDiffHash(n_bits=3, n_landmarks=20).fit(small_data.train.views, small_pairs).save(path)
     return path
 

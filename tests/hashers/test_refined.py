@@ -138,11 +138,11 @@ def test_held_out_objects_share_nothing_with_the_others():
     labels = np.arange(40) % 4
     resolved = dh.Pairs.from_labels(labels, labels).resolve(40, 40)
     split, other = hold_out(resolved, 0.25, 1000, np.random.default_rng(0), 2)
-    assert len(split.judge_rows[0]) == 10
-    assert not set(split.fit_rows[0]) & set(split.judge_rows[0])
-    assert not set(split.judge_rows[0]) & set(other.judge_rows[0]), "others judge the second time"
-    assert split.judge_pairs.n_positive == sum(
-        labels[i] == labels[j] for i in split.judge_rows[0] for j in split.judge_rows[1]
+    assert len(split.scored_rows[0]) == 10
+    assert not set(split.fit_rows[0]) & set(split.scored_rows[0])
+    assert not set(split.scored_rows[0]) & set(other.scored_rows[0]), "others judge the second time"
+    assert split.scored_pairs.n_positive == sum(
+        labels[i] == labels[j] for i in split.scored_rows[0] for j in split.scored_rows[1]
     )
 
 

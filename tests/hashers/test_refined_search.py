@@ -10,35 +10,36 @@ from diffhash.codes import pack
 from diffhash.hashers.refined import estimator as refined
 from diffhash.hashers.refined import fit as refined_fit
 from diffhash.hashers.refined import search as refined_search
-from diffhash.hashers.refined.search import Judge, SettingSearch, score_of_training, some_rows
+from diffhash.hashers.refined.fit import make_fitter
+from diffhash.hashers.refined.search import SettingSearch, Trial, _rivals, score_of_training, some_rows
 from diffhash.hashers.refined.settings import as_start, search_effort, search_plan
 from diffhash.learning.refinement import PairLoss
 from diffhash.pairs.holdout import hold_out
 
 
-class FixedJudge:
-    """Gives the marks it was made with, and remembers who asked."""
+class FixedTrial:
+    """Gives fixed scores and records which settings were asked for."""
 
-    def __init__(self, marks, known=None):
-        self.marks, self.known_marks, self.asked = marks, known or {}, []
+    def __init__(self, scores, known=None):
+        self.scores, self.known_scores, self.asked = scores, known or {}, []
 
-    def mark(self, setting):
+    def score(self, setting):
         self.asked.append(setting)
-        return self.marks[setting]
+        return self.scores[setting]
 
-    def known(self, setting):
-        return self.known_marks[setting]
+    def score_among_known(self, setting):
+        return self.known_scores[setting]
 
 
 def test_what_is_clearly_worse_on_one_split_is_not_tried_on_the_next():
-    first, second = FixedJudge({"a": 0.80, "b": 0.79, "c": 0.5}), FixedJudge({"a": 0.6, "b": 0.7})
+    first, second = FixedTrial({"a": 0.80, "b": 0.79, "c": 0.5}), FixedTrial({"a": 0.6, "b": 0.7})
     search = SettingSearch([first, second])
     assert search.try_all(["a", "b", "c"]) == "b"
     assert second.asked == ["a", "b"]
 
 
 def test_a_later_setting_must_hold_its_own_against_earlier_ones():
-    first, second = FixedJudge({"a": 0.8, "b": 0.7}), FixedJudge({"a": 0.8})
+    first, second = FixedTrial({"a": 0.8, "b": 0.7}), FixedTrial({"a": 0.8})
     search = SettingSearch([first, second])
     assert search.try_all(["a"]) == "a"
     assert search.try_all(["a", "b"]) == "a"
@@ -47,21 +48,21 @@ def test_a_later_setting_must_hold_its_own_against_earlier_ones():
 
 
 def test_of_equals_the_one_that_finds_known_objects_best():
-    judge = FixedJudge({"a": 0.80, "b": 0.79, "c": 0.775}, {"a": 0.3, "b": 0.5, "c": 0.9})
-    search = SettingSearch([judge])
+    trial = FixedTrial({"a": 0.80, "b": 0.79, "c": 0.775}, {"a": 0.3, "b": 0.5, "c": 0.9})
+    search = SettingSearch([trial])
     search.try_all(["a", "b", "c"])
     assert search.settle(lambda setting: setting) == "b"
 
 
 def test_of_equals_among_known_objects_the_better_one():
-    search = SettingSearch([FixedJudge({"a": 0.795, "b": 0.80}, {"a": 0.0, "b": 0.0})])
+    search = SettingSearch([FixedTrial({"a": 0.795, "b": 0.80}, {"a": 0.0, "b": 0.0})])
     search.try_all(["a", "b"])
     assert search.settle(lambda setting: setting) == "b"
 
 
 def test_what_is_chosen_is_not_below_its_own_start():
-    judge = FixedJudge({"a": 0.80, "b": 0.79, "start of b": 0.795}, {"a": 0.3, "b": 0.5})
-    search = SettingSearch([judge])
+    trial = FixedTrial({"a": 0.80, "b": 0.79, "start of b": 0.795}, {"a": 0.3, "b": 0.5})
+    search = SettingSearch([trial])
     search.try_all(["a", "b"])
     assert search.settle(lambda setting: f"start of {setting}") == "start of b"
 
@@ -71,7 +72,7 @@ def test_what_is_chosen_is_not_below_its_own_start():
 def test_given_values_are_not_varied(partnered, linear):
     kind = {"features": "linear"} if linear else {"features": "kernel", "metric": "diagonal", "width": 2.5}
     hasher = dh.RefinedHash(ridge=0.5, penalty=0.25, negative_target=-0.5, **kind)
-    tried, steps = search_plan(hasher, partnered=partnered, histograms=True)
+    tried, steps = search_plan(hasher._given(), partnered=partnered, histograms=True)
     for step in steps:
         tried = tried + [s for best in list(tried) for s in step(best)]
     refined = {s for s in tried if s.iterations}
@@ -112,10 +113,10 @@ def test_of_listed_pairs_whole_pairs_are_held_out(one_view):
     splits = hold_out(resolved, 0.25, limit, np.random.default_rng(1), 2)
     assert len(splits) == 2
     for split in splits:
-        assert split.fit_pairs.n_positive + split.judge_pairs.n_positive > 190
-        assert split.judge_pairs.n_positive > 40
-        assert not set(split.fit_rows[0]) & set(split.judge_rows[0])
-        assert not set(split.fit_rows[1]) & set(split.judge_rows[1])
+        assert split.fit_pairs.n_positive + split.scored_pairs.n_positive > 190
+        assert split.scored_pairs.n_positive > 40
+        assert not set(split.fit_rows[0]) & set(split.scored_rows[0])
+        assert not set(split.fit_rows[1]) & set(split.scored_rows[1])
 
 
 @pytest.mark.parametrize("kind", ["labels", "several labels", "aligned", "listed"])
@@ -137,18 +138,20 @@ def test_the_score_among_known_objects_is_that_of_evaluation(kind):
     resolved = pairs.resolve(n, n)
     hasher = dh.RefinedHash(n_bits=16, n_landmarks=20)
     (split,) = hold_out(resolved, 0.3, n, np.random.default_rng(0))
-    effort = search_effort(hasher, partnered=not by_label)
-    judge = Judge(views, resolved, split, lambda v, p: hasher._fitter(v, p, effort))
-    setting = search_plan(hasher, partnered=not by_label, histograms=False)[0][0]
-    judge.mark(setting)
-    fitted = hasher._fitter(
-        [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)], split.fit_pairs, effort
-    ).fit(setting)
+    effort = search_effort(hasher._given(), partnered=not by_label)
+    trial = Trial(
+        views, resolved, split, lambda v, p: make_fitter(v, p, effort, hasher._given(), caller="fit")
+    )
+    setting = search_plan(hasher._given(), partnered=not by_label, histograms=False)[0][0]
+    trial.score(setting)
+    fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)]
+    fitter = make_fitter(fit_views, split.fit_pairs, effort, hasher._given(), caller="fit")
+    fitted = fitter.fit(setting)
     codes = [pack(fitted.values(side, X) >= 0) for side, X in enumerate(views)]
     found = []
     for side in (0, 1):
-        asking, other = split.judge_rows[side], split.fit_rows[1 - side]
-        items = other if by_label else np.concatenate([split.judge_rows[1 - side], other])
+        asking, other = split.scored_rows[side], split.fit_rows[1 - side]
+        items = other if by_label else np.concatenate([split.scored_rows[1 - side], other])
         if kind == "labels":
             relevant = labels[asking][:, None] == labels[items]
         elif kind == "several labels":
@@ -158,7 +161,7 @@ def test_the_score_among_known_objects_is_that_of_evaluation(kind):
             relevant = partner[asking][:, None] == items
         result = dh.evaluate(codes[side][asking], codes[1 - side][items], relevant=np.nonzero(relevant))
         found.append(result.mean_average_precision)
-    assert judge.known(setting) == pytest.approx(np.mean(found))
+    assert trial.score_among_known(setting) == pytest.approx(np.mean(found))
 
 
 def test_captions_stay_with_their_picture():
@@ -169,7 +172,7 @@ def test_captions_stay_with_their_picture():
     assert len(splits) == 2
     for split in splits:
         assert split.fit_pairs.n_positive == 375
-        assert split.judge_pairs.n_positive == 125
+        assert split.scored_pairs.n_positive == 125
 
 
 def test_rows_without_a_partner_take_part_in_what_room_is_left():
@@ -177,13 +180,13 @@ def test_rows_without_a_partner_take_part_in_what_room_is_left():
     i = np.arange(20)
     resolved = dh.Pairs((i, i + 5)).resolve(300, 200)
     (split,) = hold_out(resolved, 0.25, 250, np.random.default_rng(1))
-    assert [len(a) + len(b) for a, b in zip(split.fit_rows, split.judge_rows, strict=True)] == [250, 200]
+    assert [len(a) + len(b) for a, b in zip(split.fit_rows, split.scored_rows, strict=True)] == [250, 200]
     assert split.fit_pairs.n_positive == 15
-    assert split.judge_pairs.n_positive == 5
+    assert split.scored_pairs.n_positive == 5
     one = dh.Pairs((i, i + 20)).resolve(300)
     (split,) = hold_out(one, 0.25, 250, np.random.default_rng(1))
-    assert len(split.fit_rows[0]) + len(split.judge_rows[0]) == 250
-    assert split.fit_pairs.n_positive + split.judge_pairs.n_positive == 20
+    assert len(split.fit_rows[0]) + len(split.scored_rows[0]) == 250
+    assert split.fit_pairs.n_positive + split.scored_pairs.n_positive == 20
 
 
 def test_a_part_that_nothing_can_be_learned_from_does_not_end_the_fit():
@@ -260,30 +263,30 @@ def test_of_more_classes_than_bits_the_better_target_is_kept(better, one_view, m
 def test_enough_bits_or_a_given_target_leave_nothing_to_compete():
     labels = np.repeat(np.arange(5), 4)
     pairs = dh.Pairs.from_labels(labels, labels).resolve(20, 20)
-    setting = search_plan(dh.RefinedHash(n_bits=3), partnered=False, histograms=False)[0][0]
-    assert len(dh.RefinedHash(n_bits=3)._rivals(setting, pairs)) == 1
-    assert dh.RefinedHash(n_bits=4)._rivals(setting, pairs) == []
-    assert dh.RefinedHash(n_bits=3, negative_target=-0.7)._rivals(setting, pairs) == []
-    assert dh.RefinedHash(n_bits=3)._rivals(as_start(setting), pairs) == []
+    setting = search_plan(dh.RefinedHash(n_bits=3)._given(), partnered=False, histograms=False)[0][0]
+    assert len(_rivals(setting, pairs, dh.RefinedHash(n_bits=3)._given())) == 1
+    assert _rivals(setting, pairs, dh.RefinedHash(n_bits=4)._given()) == []
+    assert _rivals(setting, pairs, dh.RefinedHash(n_bits=3, negative_target=-0.7)._given()) == []
+    assert _rivals(as_start(setting), pairs, dh.RefinedHash(n_bits=3)._given()) == []
     listed = dh.Pairs((np.arange(20), np.arange(20))).resolve(20, 20)
-    assert dh.RefinedHash(n_bits=3)._rivals(setting, listed) == []
+    assert _rivals(setting, listed, dh.RefinedHash(n_bits=3)._given()) == []
     sets = dh.Pairs.from_labels(np.eye(5, dtype=bool)[labels], np.eye(5, dtype=bool)[labels]).resolve(20, 20)
-    assert dh.RefinedHash(n_bits=3)._rivals(setting, sets) == []
+    assert _rivals(setting, sets, dh.RefinedHash(n_bits=3)._given()) == []
 
 
 def test_a_rival_must_hold_its_own_against_its_start():
-    judge, other = FixedJudge({"a": 0.8, "rival": 0.5, "start": 0.6}), FixedJudge({"a": 0.8})
-    search = SettingSearch([judge, other])
+    trial, other = FixedTrial({"a": 0.8, "rival": 0.5, "start": 0.6}), FixedTrial({"a": 0.8})
+    search = SettingSearch([trial, other])
     search.try_all(["a"])
-    assert not search.holds_its_own("rival", "start")
-    assert search.holds_its_own("a", "start")
-    assert judge.asked == ["a", "rival", "start"]
+    assert not search.is_as_good("rival", "start")
+    assert search.is_as_good("a", "start")
+    assert trial.asked == ["a", "rival", "start"]
     assert other.asked == ["a"]
 
 
 def test_rows_that_tell_how_well_training_went_are_the_same_objects(monkeypatch):
     """Of two independent draws from many small classes hardly any would have a partner."""
-    monkeypatch.setattr(refined_search, "_ENOUGH", 10)
+    monkeypatch.setattr(refined_search, "_COMPARED_OBJECTS", 10)
     labels, rng = np.arange(50), np.random.default_rng(0)
     x, y = some_rows(dh.Pairs.from_labels(labels, labels).resolve(50, 50), rng)
     assert len(x) == 10

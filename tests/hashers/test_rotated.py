@@ -7,7 +7,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.errors import TooManyBitsError
-from diffhash.learning.spectral_start import bits_in_subspace, strongest
+from diffhash.learning.subspace import bits_in_subspace, largest_strength
 from diffhash.maps import LinearMap, MappedView
 from diffhash.maps.whitening import whitening_matrix
 
@@ -92,15 +92,34 @@ def test_rotated_frames_keep_the_subspace(rng):
     np.testing.assert_allclose(mix.T @ mix / np.trace(mix.T @ mix) * 3, np.eye(3), atol=1e-6)
 
 
-def test_strongest_is_the_spectral_norm(rng):
+def test_largest_strength_is_the_spectral_norm(rng):
     for shape in ((5, 9), (80, 70)):
         matrix = rng.normal(size=shape)
-        assert strongest(matrix, np.random.default_rng(0)) == pytest.approx(np.linalg.norm(matrix, 2))
+        assert largest_strength(matrix, np.random.default_rng(0), one_view=False) == pytest.approx(
+            np.linalg.norm(matrix, 2)
+        )
     matrix = np.diag([3.0, -2.0])
-    assert strongest(matrix, np.random.default_rng(0), symmetric=True) == 2.0
+    assert largest_strength(matrix, np.random.default_rng(0), one_view=True) == 2.0
 
 
 def test_whitening_matrix_decorrelates_features_that_are_not_centred(rng):
     X = rng.normal(size=(500, 4)) @ rng.normal(size=(4, 4)) + 5
     view = MappedView(X, LinearMap(np.zeros(4)))
     np.testing.assert_allclose(np.cov((X @ whitening_matrix(view, 0.0)).T, bias=True), np.eye(4), atol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", [False, True])
+def test_rotation_depends_on_random_state(data, pairs, kernel):
+    def codes(seed):
+        options = {"n_bits": 16, "whiten": True, "rotate": True, "random_state": seed}
+        if kernel:
+            # Fixed landmarks, so that the seed matters to the rotation only.
+            landmarks = {m: X[:40] for m, X in data.train.views.items()}
+            hasher = dh.KernelDiffHash(landmarks=landmarks, **options)
+        else:
+            hasher = dh.DiffHash(**options)
+        return hasher.fit(data.train.views, pairs).encode(data.test.views["x"], modality="x")
+
+    assert np.array_equal(codes(3), codes(3))
+    assert not np.array_equal(codes(3), codes(4))
+    assert codes(None).shape == codes(3).shape

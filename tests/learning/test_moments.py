@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import diffhash as dh
+from diffhash.errors import InputError
 from diffhash.learning.moments import PairMoments
 from diffhash.learning.view_moments import difference_covariances, listed_difference, pair_moments
 from diffhash.maps import LinearMap, MappedView
@@ -162,3 +163,14 @@ def test_blocks_do_not_change_the_sums(rng, n, monkeypatch):
     ).covariances()
 
     np.testing.assert_allclose(blocked, whole, atol=1e-12)
+
+
+def test_parts_of_other_shapes_do_not_merge():
+    one = dh.Pairs.aligned(4).resolve(4, 4).scheme
+    three = dh.Pairs.from_labels([0, 1, 2, 0], [0, 1, 2, 0]).resolve(4, 4).scheme
+    with pytest.raises(InputError, match="same views and groups"):
+        PairMoments(one, np.zeros(2), np.zeros(2)).merge(PairMoments(three, np.zeros(2), np.zeros(2)))
+    with pytest.raises(InputError, match="groups where labels imply"):
+        PairMoments(three, np.zeros(2), np.zeros(2)).update(np.ones((4, 2)), np.ones((4, 2)))
+    with pytest.raises(InputError, match="give y unless"):
+        PairMoments(one, np.zeros(2), np.zeros(2)).update(np.ones((4, 2)))

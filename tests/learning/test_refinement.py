@@ -10,8 +10,8 @@ from scipy.optimize import approx_fprime
 
 import diffhash as dh
 from diffhash.learning.refinement import Affine, PairLoss, refine
-from diffhash.learning.rotation import rotated_frame, useful_rank
 from diffhash.learning.spectral_start import SpectralStart
+from diffhash.learning.subspace import rotated_frame, useful_rank
 
 from ..strategies import problems
 

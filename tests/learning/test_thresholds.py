@@ -85,7 +85,7 @@ def test_merging_histograms_in_any_split_gives_the_whole(problem, data):
     # Listed pairs may be counted anywhere, once.
     for table, index in ((merged.positive, resolved.positive), (merged.negative, resolved.negative)):
         if index is not None:
-            table += joint_counts(bins_x, bins_y, index, n_bins)
+            table += joint_counts(bins_x=bins_x, bins_y=bins_y, index=index, n_bins=n_bins)
 
     for one, other in zip(merged.counts(), whole.counts(), strict=True):
         np.testing.assert_array_equal(one, other)

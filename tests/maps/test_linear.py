@@ -84,3 +84,13 @@ def test_a_view_is_projected_the_same_in_blocks_and_whole(rng, monkeypatch):
     monkeypatch.setattr("diffhash.maps.base._BLOCK_SIZE", 60)
     np.testing.assert_allclose(MappedView(X, fitted, keep_bytes=0).project(P), whole, atol=1e-12)
     np.testing.assert_allclose(MappedView(scipy.sparse.csr_array(X), fitted).project(P), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_constant_feature_stays_constant_whatever_its_rounding(sparse):
+    """The mean of many 0.1 is not 0.1: its variance must not become a scale of 10^12."""
+    X = np.column_stack([np.full(100_000, 0.1), np.random.default_rng(0).normal(size=100_000)])
+    fitted = LinearMap.fit(scipy.sparse.csr_array(X) if sparse else X, standardize=True)
+    assert fitted.scale[0] == 1.0
+    with pytest.raises(InputError, match="every feature is constant"):
+        LinearMap.fit(np.full((100_000, 3), 0.1))

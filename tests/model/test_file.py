@@ -34,7 +34,7 @@ def arrays(rng):
 
 @pytest.fixture
 def path(tmp_path, arrays):
-    path = tmp_path / "model.dh"
+    path = tmp_path / "model.dhm"
     write_model(path, {"class": "Test", "text": "ä"}, arrays)
     return path
 
@@ -104,7 +104,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_rubbish(path, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         write_atomically(path, b"new")
     assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == ["model.dh"]
+    assert [p.name for p in path.parent.iterdir()] == ["model.dhm"]
 
 
 def test_header_must_be_plain_json(tmp_path):

@@ -47,4 +47,4 @@ def test_without_the_extension_numpy_answers(monkeypatch):
 
     assert native.build_info() == native.BuildInfo(False, "numpy", ("numpy",), native.build_info().n_threads)
     codes = np.eye(3, dtype=np.uint8)
-    assert native.top_k(codes, codes, 1).ids.ravel().tolist() == [0, 1, 2]
+    assert native.top_k(queries=codes, database=codes, k=1).ids.ravel().tolist() == [0, 1, 2]

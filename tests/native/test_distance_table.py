@@ -36,10 +36,10 @@ def test_counts_are_the_naive_ones(kernel, problem, n_labels, kind):
             )
 
     table = native.distance_table(
-        problem.queries,
-        problem.codes,
-        query_labels,
-        labels,
+        queries=problem.queries,
+        database=problem.codes,
+        query_labels=query_labels,
+        database_labels=labels,
         n_bits=problem.n_bits,
         n_threads=2,
         kernel=kernel,
@@ -56,7 +56,14 @@ def test_a_larger_table_adds_up(kernel):
     codes = rng.integers(0, 256, (20_000, 12), dtype=np.uint8)
     labels = rng.integers(0, 10, len(codes))
 
-    table = native.distance_table(codes[:200], codes, labels[:200], labels, n_threads=3, kernel=kernel)
+    table = native.distance_table(
+        queries=codes[:200],
+        database=codes,
+        query_labels=labels[:200],
+        database_labels=labels,
+        n_threads=3,
+        kernel=kernel,
+    )
 
     assert (table.sum(axis=(1, 2)) == len(codes)).all()
     np.testing.assert_array_equal(table[..., 1].sum(axis=1), np.bincount(labels)[labels[:200]])
@@ -66,14 +73,20 @@ def test_a_larger_table_adds_up(kernel):
 def test_wrong_labels_are_refused():
     codes = np.zeros((3, 2), dtype=np.uint8)
     with pytest.raises(InputError, match="3 codes need 3 labels, database_labels has shape"):
-        native.distance_table(codes, codes, [1, 2, 3], [1, 2])
-    with pytest.raises(InputError, match="of one kind"):
-        native.distance_table(codes, codes, [1, 2, 3], np.ones((3, 2), dtype=bool))
+        native.distance_table(queries=codes, database=codes, query_labels=[1, 2, 3], database_labels=[1, 2])
+    with pytest.raises(InputError, match="must have the same form"):
+        native.distance_table(
+            queries=codes, database=codes, query_labels=[1, 2, 3], database_labels=np.ones((3, 2), dtype=bool)
+        )
     with pytest.raises(InputError, match="query_labels must be"):
-        native.distance_table(codes, codes, [0.5, 1.0, 2.0], [1, 2, 3])
+        native.distance_table(
+            queries=codes, database=codes, query_labels=[0.5, 1.0, 2.0], database_labels=[1, 2, 3]
+        )
 
 
 def test_padding_bits_that_are_set_in_the_database_are_refused():
     codes = np.full((3, 2), 255, dtype=np.uint8)
     with pytest.raises(CodeError, match="padding bits"):
-        native.distance_table(codes, codes, [1, 2, 3], [1, 2, 3], n_bits=13)
+        native.distance_table(
+            queries=codes, database=codes, query_labels=[1, 2, 3], database_labels=[1, 2, 3], n_bits=13
+        )

@@ -27,7 +27,13 @@ def test_counts_equal_a_loop(seed, n_bits, n_bins, weighted):
     for kernel in (native.build_info().kernel, "numpy"):
         for threads in (1, 3):
             found = native.joint_counts(
-                bins_x, bins_y, index, n_bins, weights, n_threads=threads, kernel=kernel
+                bins_x=bins_x,
+                bins_y=bins_y,
+                index=index,
+                n_bins=n_bins,
+                weights=weights,
+                n_threads=threads,
+                kernel=kernel,
             )
             np.testing.assert_allclose(found, expected, atol=1e-12)
             assert found.dtype == (np.float64 if weighted else np.int64)
@@ -37,7 +43,10 @@ def test_many_pairs_on_several_threads():
     rng = np.random.default_rng(0)
     bins = rng.integers(0, 16, (8, 1000))
     index = rng.integers(0, 1000, (2, 100_000))
-    one, many = (native.joint_counts(bins, bins, tuple(index), 16, n_threads=t) for t in (1, 4))
+    one, many = (
+        native.joint_counts(bins_x=bins, bins_y=bins, index=tuple(index), n_bins=16, n_threads=t)
+        for t in (1, 4)
+    )
     np.testing.assert_array_equal(one, many)
     assert one.sum() == 8 * 100_000
 

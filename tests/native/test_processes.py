@@ -24,11 +24,12 @@ def codes():
 
 
 def test_eight_python_threads_get_the_same_answers(kernel, codes):
-    expected = native.top_k(codes, codes[:8], 20, kernel=kernel)
+    expected = native.top_k(queries=codes[:8], database=codes, k=20, kernel=kernel)
 
     with ThreadPoolExecutor(8) as pool:
         searches = [
-            pool.submit(native.top_k, codes, codes[:8], 20, n_threads=2, kernel=kernel) for _ in range(24)
+            pool.submit(native.top_k, queries=codes[:8], database=codes, k=20, n_threads=2, kernel=kernel)
+            for _ in range(24)
         ]
 
         for search in searches:
@@ -42,13 +43,13 @@ import numpy as np
 from diffhash import native
 
 codes = np.random.default_rng(0).integers(0, 256, (200_000, 16), dtype=np.uint8)
-before = native.top_k(codes, codes[:3], 5, n_threads=2).ids
+before = native.top_k(queries=codes[:3], database=codes, k=5, n_threads=2).ids
 child = os.fork()
 if child == 0:
     signal.alarm(60)
-    os._exit(0 if (native.top_k(codes, codes[:3], 5, n_threads=2).ids == before).all() else 1)
+    os._exit(0 if (native.top_k(queries=codes[:3], database=codes, k=5, n_threads=2).ids == before).all() else 1)
 _, status = os.waitpid(child, 0)
-assert (native.top_k(codes, codes[:3], 5, n_threads=2).ids == before).all()
+assert (native.top_k(queries=codes[:3], database=codes, k=5, n_threads=2).ids == before).all()
 raise SystemExit(os.waitstatus_to_exitcode(status))
 """
 
@@ -75,11 +76,11 @@ except KeyboardInterrupt:
 """
 
 CALLS = {
-    "top_k": "native.top_k(codes, queries, 10, n_threads={threads})",
-    "top_k_few": "[native.top_k(codes, queries[:2], 10, n_threads={threads}) for _ in range(10**6)]",
-    "within": "native.within(codes + 1, queries, 0, n_threads={threads})",
-    "distance_table": "native.distance_table(queries, codes, np.zeros(len(queries), int), "
-    "np.zeros(len(codes), int), n_threads={threads})",
+    "top_k": "native.top_k(queries=queries, database=codes, k=10, n_threads={threads})",
+    "top_k_few": "[native.top_k(queries=queries[:2], database=codes, k=10, n_threads={threads}) for _ in range(10**6)]",
+    "within": "native.within(queries=queries, database=codes + 1, radius=0, n_threads={threads})",
+    "distance_table": "native.distance_table(queries=queries, database=codes, "
+    "query_labels=np.zeros(len(queries), int), database_labels=np.zeros(len(codes), int), n_threads={threads})",
 }
 
 

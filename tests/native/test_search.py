@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffhash import native
-from diffhash.errors import CodeError, InputError, ParameterError
+from diffhash.errors import CodeError, InputError, ParameterError, PositionalArgumentError
 from tests.native import naive
 from tests.native.problems import problems
 
@@ -23,9 +23,9 @@ def test_top_k_is_the_naive_answer(kernel, problem, data):
     k = data.draw(st.integers(1, len(problem.codes) + 3))
 
     found = native.top_k(
-        problem.codes,
-        problem.queries,
-        k,
+        queries=problem.queries,
+        database=problem.codes,
+        k=k,
         n_bits=problem.n_bits,
         ids=problem.ids,
         allowed=problem.allowed,
@@ -50,9 +50,9 @@ def test_within_is_the_naive_answer(kernel, problem, data):
     radius = data.draw(st.integers(0, problem.n_bits + 2))
 
     found = native.within(
-        problem.codes,
-        problem.queries,
-        radius,
+        queries=problem.queries,
+        database=problem.codes,
+        radius=radius,
         n_bits=problem.n_bits,
         ids=problem.ids,
         allowed=problem.allowed,
@@ -78,10 +78,12 @@ def test_large_searches_do_not_depend_on_kernel_or_threads(kernel, n_queries, sh
     queries = codes[rng.integers(0, len(codes), n_queries)]
     ids = rng.permutation(len(codes)) if shuffled else None
     few = queries[:3]
-    expected = native.top_k(codes, few, 500, ids=ids, kernel="numpy")
+    expected = native.top_k(queries=few, database=codes, k=500, ids=ids, kernel="numpy")
 
     for n_threads in (1, 2, 5):
-        found = native.top_k(codes, queries, 500, ids=ids, n_threads=n_threads, kernel=kernel)
+        found = native.top_k(
+            queries=queries, database=codes, k=500, ids=ids, n_threads=n_threads, kernel=kernel
+        )
 
         np.testing.assert_array_equal(found.ids[:3], expected.ids)
         np.testing.assert_array_equal(found.distances[:3], expected.distances)
@@ -93,7 +95,7 @@ def test_rows_in_the_worst_order(kernel):
     codes = np.packbits(np.tri(n_bits, k=-1, dtype=bool)[::-1].repeat(40, axis=0), axis=1, bitorder="little")
     query = np.zeros((1, 32), dtype=np.uint8)
 
-    found = native.top_k(codes, query, 300, kernel=kernel)
+    found = native.top_k(queries=query, database=codes, k=300, kernel=kernel)
 
     np.testing.assert_array_equal(found.distances[0], np.arange(300) // 40)
     np.testing.assert_array_equal(found.ids[0] // 40, n_bits - 1 - np.arange(300) // 40)
@@ -105,11 +107,11 @@ def test_any_memory_layout_is_read_right(kernel):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 256, (300, 16), dtype=np.uint8)
     queries = codes[:4]
-    expected = native.top_k(codes, queries, 9, kernel="numpy")
+    expected = native.top_k(queries=queries, database=codes, k=9, kernel="numpy")
     shifted = np.frombuffer(b"xyz" + codes.tobytes(), dtype=np.uint8)[3:].reshape(codes.shape)
 
     for layout in (np.asfortranarray(codes), codes.repeat(2, axis=0)[::2], shifted):
-        found = native.top_k(layout, np.asfortranarray(queries), 9, kernel=kernel)
+        found = native.top_k(queries=np.asfortranarray(queries), database=layout, k=9, kernel=kernel)
         np.testing.assert_array_equal(found.ids, expected.ids)
 
 
@@ -127,28 +129,28 @@ def test_any_memory_layout_is_read_right(kernel):
 )
 def test_wrong_codes_are_refused(codes, queries, error):
     with pytest.raises(error):
-        native.top_k(codes, queries, 1)
+        native.top_k(queries=queries, database=codes, k=1)
     with pytest.raises(error):
-        native.within(codes, queries, 1)
+        native.within(queries=queries, database=codes, radius=1)
 
 
 def test_wrong_parameters_are_refused():
     codes = np.zeros((3, 8), dtype=np.uint8)
     for k in (0, -1, 1.5, True, "2", None):
         with pytest.raises(ParameterError, match="k must be"):
-            native.top_k(codes, codes, k)
+            native.top_k(queries=codes, database=codes, k=k)
     with pytest.raises(ParameterError, match="radius must be at least 0, got -1"):
-        native.within(codes, codes, -1)
+        native.within(queries=codes, database=codes, radius=-1)
     with pytest.raises(InputError, match="3 codes need 3 ids, got 2"):
-        native.top_k(codes, codes, 1, ids=[1, 2])
+        native.top_k(queries=codes, database=codes, k=1, ids=[1, 2])
     with pytest.raises(InputError, match="allowed must be"):
-        native.top_k(codes, codes, 1, allowed=[True])
+        native.top_k(queries=codes, database=codes, k=1, allowed=[True])
     with pytest.raises(CodeError, match="codes of 70 bits have 9 bytes"):
-        native.top_k(codes, codes, 1, n_bits=70)
+        native.top_k(queries=codes, database=codes, k=1, n_bits=70)
     with pytest.raises(ParameterError, match="n_threads"):
-        native.top_k(codes, codes, 1, n_threads=0)
+        native.top_k(queries=codes, database=codes, k=1, n_threads=0)
     with pytest.raises(ParameterError, match="'sse9'"):
-        native.top_k(codes, codes, 1, kernel="sse9")
+        native.top_k(queries=codes, database=codes, k=1, kernel="sse9")
 
 
 def test_a_packed_filter_is_a_filter(kernel):
@@ -159,8 +161,31 @@ def test_a_packed_filter_is_a_filter(kernel):
     bits = np.packbits(allowed, bitorder="little")
     bits[-1] |= 0xE0
 
-    by_bool = native.top_k(codes, codes[:3], 50, allowed=allowed, kernel=kernel)
-    by_bits = native.top_k(codes, codes[:3], 50, allowed=bits, kernel=kernel)
+    by_bool = native.top_k(queries=codes[:3], database=codes, k=50, allowed=allowed, kernel=kernel)
+    by_bits = native.top_k(queries=codes[:3], database=codes, k=50, allowed=bits, kernel=kernel)
 
     np.testing.assert_array_equal(by_bool.ids, by_bits.ids)
     assert by_bool.ids.shape == (3, min(50, allowed.sum()))
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda a: native.top_k(a, a, 1), r"top_k\(queries=..., database=..., k=...\)"),
+        (lambda a: native.top_k(a, database=a, k=1), r"top_k\(queries=..., database=..., k=...\)"),
+        (lambda a: native.within(a, a, radius=1), r"within\(queries=..., database=..., radius=...\)"),
+        (
+            lambda a: native.distance_table(a, a, [0], [0]),
+            r"distance_table\(queries=..., database=..., query_labels",
+        ),
+        (
+            lambda a: native.joint_counts(a, a, ([0], [0]), 2),
+            r"joint_counts\(bins_x=..., bins_y=..., index=\(i, j\)",
+        ),
+    ],
+)
+def test_a_positional_call_is_an_error_that_shows_the_new_call(call, says):
+    """Both arrays have one type: in the wrong order they would give wrong answers without an error."""
+    with pytest.raises(PositionalArgumentError, match=says) as caught:
+        call(np.zeros((1, 8), dtype=np.uint8))
+    assert isinstance(caught.value, TypeError)

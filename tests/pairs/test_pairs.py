@@ -156,3 +156,19 @@ def test_groups_number_both_views_alike():
     groups = group_labels(["b", "a"], ["c", "b"], caller="test")
     assert groups.x.tolist() == [1, 0]
     assert groups.y.tolist() == [2, 1]
+
+
+def test_large_ids_are_different_labels():
+    big = 2**60
+    pairs = dh.Pairs.from_labels(np.array([big, big + 1]), np.array([big, big + 1], dtype=np.uint64))
+    assert pairs.resolve(2, 2).n_positive == 2
+    with pytest.raises(PairsError, match="below 2"):
+        dh.Pairs.from_labels(np.array([1, 2]), np.array([2**63 + 1, 2], dtype=np.uint64))
+
+
+def test_rare_negatives_are_drawn_without_listing_all_pairs():
+    labels = np.zeros(100_000, dtype=int)
+    labels[:20] = 1
+    i, j = dh.Pairs.from_labels(labels, labels, 100, 1000, random_state=0).negative
+    assert len(i) == 1000
+    assert np.all(labels[i] != labels[j])

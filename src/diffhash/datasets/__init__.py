@@ -1,7 +1,8 @@
-"""Data to try the methods on, without any download."""
+"""Data sets to try the methods on. Nothing is downloaded."""
 
 from . import files
-from .paper import MultimodalData, Split, make_paper_data
+from .multimodal_data import MultimodalData, Split
+from .paper import make_paper_data
 from .symbols import Symbols, load_symbols
 
 __all__ = ["MultimodalData", "Split", "Symbols", "files", "load_symbols", "make_paper_data"]

@@ -1,52 +1,16 @@
-"""The synthetic data of the paper's experiment."""
+"""Synthetic data as in the experiment of the paper."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..validation import check_count, check_number
+from .multimodal_data import MultimodalData, Split
 
-__all__ = ["MultimodalData", "Split", "make_paper_data"]
+__all__ = ["make_paper_data"]
 
 _DIMENSIONS = {"x": 128, "y": 64}
 _NOISE = (3.0, 6.0)
-
-
-@dataclass(frozen=True)
-class Split:
-    """Some objects: their features and labels by modality; row r of every view is one object.
-
-    Attributes
-    ----------
-    views : dict by modality
-        Float arrays of shape (n, n_features), or scipy sparse.
-    labels : dict by modality
-        Whole numbers of shape (n,), or bool of shape (n, n_labels) where an object has several.
-    """
-
-    views: dict[str, Any]
-    labels: dict[str, NDArray[Any]]
-
-
-@dataclass(frozen=True)
-class MultimodalData:
-    """Objects to learn from and unseen ones of the same kind.
-
-    Attributes
-    ----------
-    train, test : Split
-    database : Split or None
-        Where the field searches in more objects than are learned from: everything but the test objects.
-        ``None`` where the data set knows no such part.
-    """
-
-    train: Split
-    test: Split
-    database: Split | None = None
 
 
 def make_paper_data(
@@ -56,26 +20,26 @@ def make_paper_data(
     center_scale: float = 5.0,
     random_state: int | None = 0,
 ) -> MultimodalData:
-    """Two incomparable modalities, "x" with 128 and "y" with 64 features, as in section 6 of the paper.
+    """Draw the data of section 6 of the paper: modality "x" with 128 features and "y" with 64.
 
-    Each class has a random centre in each modality; an object is the centre of its class plus
-    Gaussian noise, whose standard deviation differs from feature to feature between 3 and 6.
+    Each class has a random centre in each modality. An object is the centre of its class plus
+    Gaussian noise; each feature has its own standard deviation between 3 and 6.
 
     Parameters
     ----------
     n_classes : int
         The paper uses 25, 50 and 100.
     n_train, n_test : int
-        Objects, each seen in both modalities; training and test share the centres.
+        Number of objects, each with both modalities. Training and test data have the same centres.
     center_scale : float
-        Standard deviation of the centres' coordinates. The paper does not give it; at 5 the
-        classes of one modality overlap little in all 128 features, but much in any single one.
+        Standard deviation of the coordinates of the centres. The paper does not state it. With 5, the
+        classes overlap little if all 128 features are used, but much in any single feature.
     random_state : int or None
 
     Returns
     -------
     MultimodalData
-        ``data.train.views["x"]`` is float32 of shape (n_train, 128), ``data.train.labels["x"]`` the
+        ``data.train.views["x"]`` is float32 of shape (n_train, 128); ``data.train.labels["x"]`` has the
         classes of its rows.
 
     Examples

@@ -1,7 +1,7 @@
-"""Symbols: pictures of characters and their Unicode names, a real image–text dataset.
+"""Symbols: pictures of characters and their Unicode names, a real image–text data set.
 
-Every picture is drawn from the DejaVu Sans that matplotlib carries, and every name comes
-from Python's ``unicodedata``: nothing is downloaded.
+The pictures are drawn with the font DejaVu Sans, which is part of matplotlib. The names come
+from Python's ``unicodedata``. Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from ..types import IntArray
 
 __all__ = ["Symbols", "load_symbols"]
 
-# Characters are drawn at this size and then reduced: smooth at any picture size.
+# Characters are drawn at this size and then reduced, so that they are smooth at any picture size.
 _EM = 96
-# Side of the square of the drawing plane that a picture shows, and the height of its centre
-# above the baseline, in ems. Letters with their accents and most symbols fit.
+# Side of the square that a picture shows, and the height of its centre above the baseline, both in ems.
+# Letters with their accents and most symbols fit into it.
 _FRAME = 1.15
 _CENTRE = 0.30
 
 
 @dataclass(frozen=True, eq=False)
 class Symbols:
-    """Pictures and names of ``n`` characters; row ``r`` of everything is one character.
+    """Pictures and names of ``n`` characters. Row ``r`` of every attribute is the same character.
 
     Attributes
     ----------
     views : dict
-        ``"image"``: float32 array (n, 964), oriented gradients and a thumbnail.
-        ``"text"``: sparse float32 array (n, n_words), TF-IDF of the words of the name.
+        ``"image"``: float32 array of shape (n, 964), oriented gradients and a thumbnail.
+        ``"text"``: sparse float32 array of shape (n, n_words), TF-IDF of the words of the name.
     names : list of str
         Unicode names, such as ``"LEFTWARDS ARROW"``.
     characters : list of str
@@ -45,9 +45,9 @@ class Symbols:
     groups : array of str, shape (n,)
         The Unicode block of each character, such as ``"Arrows"``.
     pictures : uint8 array of shape (n, height, width)
-        White (255) ink on black (0).
+        White (255) on black (0).
     image_featurizer, text_featurizer
-        What the views were made with, to featurize a query that is not in the data.
+        The featurizers that computed the views. Use them for a query that is not in the data.
     """
 
     views: dict[str, Any]
@@ -64,18 +64,18 @@ class Symbols:
     def split(
         self, n_test: int = 600, *, by_group: bool = False, random_state: int | None = 0
     ) -> tuple[IntArray, IntArray]:
-        """Row numbers of a training and a test part, each in increasing order.
+        """Split the rows into a training and a test part; both are in increasing order.
 
         Parameters
         ----------
         n_test : int
             Size of the test part.
         by_group : bool
-            Move whole groups only, in random order, each one that still fits into
-            ``n_test`` rows. No block is then in both parts, and the test part may be a
-            little smaller than ``n_test``.
+            Keep Unicode blocks together: no block is in both parts. Blocks are taken in random
+            order, and each one that still fits into ``n_test`` rows goes to the test part. The
+            test part may then be a little smaller than ``n_test``.
         random_state : int or None
-            Seed; ``None`` for another split at every call.
+            Seed; ``None`` for a different split at every call.
 
         Returns
         -------
@@ -99,12 +99,12 @@ class Symbols:
         return np.flatnonzero(~chosen), np.flatnonzero(chosen)
 
     def fit_text(self, rows: IntArray) -> Symbols:
-        """Return the same symbols, the words and their weights learned from some rows only.
+        """Return the same symbols, but with words and weights learned from some rows only.
 
         Parameters
         ----------
         rows : int array
-            The training rows. Words that occur in no name of theirs have no column.
+            The training rows. A word that occurs in none of their names has no column.
 
         Examples
         --------
@@ -126,7 +126,7 @@ class Symbols:
 
 
 def load_symbols(*, size: int = 32) -> Symbols:
-    """Draw every character of DejaVu Sans that has a name, and featurize drawings and names.
+    """Draw every named character of DejaVu Sans, and featurize drawings and names.
 
     Parameters
     ----------
@@ -136,27 +136,27 @@ def load_symbols(*, size: int = 32) -> Symbols:
     Returns
     -------
     Symbols
-        5,749 characters with the font of matplotlib 3.11, in the order of their code
+        5,749 characters (with the font of matplotlib 3.11) in the order of their code
         points. The result is the same at every call.
 
     Raises
     ------
     MissingExtraError
-        When matplotlib or Pillow is not installed.
+        If matplotlib or Pillow is not installed.
 
     Notes
     -----
-    Left out are characters without a name (private use) and those without ink (spaces,
-    format characters). All are drawn at one scale and on one baseline, so that a full stop
-    is not a black square and an apostrophe not a comma; a drawing that is larger than the
-    picture is moved or reduced until it fits. Combining marks are drawn alone.
+    Characters without a name (private use) and characters that are blank (spaces, format
+    characters) are left out. All others are drawn at the same scale and on the same baseline, so
+    that a full stop differs from a black square and an apostrophe from a comma. If a drawing is
+    larger than the picture, it is moved or reduced until it fits. Combining marks are drawn alone.
 
-    The text's words are those of two or more names, and their weights come from **all**
-    names. This uses no pairing of pictures with names, but it does know which words the
-    test names have; :meth:`Symbols.fit_text` learns from training rows only.
+    A word needs to occur in at least two names, and the weights of words come from **all** names.
+    No pairs of pictures and names are used for this, but words of the test names are. Call
+    :meth:`Symbols.fit_text` to learn from training rows only.
 
-    Many characters look alike, or are the same drawing (the capitals Latin A, Greek Alpha and
-    Cyrillic A): no method can find all names' own characters first.
+    Many characters look alike or are drawn exactly alike (the capitals Latin A, Greek Alpha and
+    Cyrillic A), so no method can rank the right character first for every name.
 
     Examples
     --------
@@ -189,10 +189,10 @@ def load_symbols(*, size: int = 32) -> Symbols:
 
 
 def _font() -> tuple[Path, list[int], Callable[[str], str]]:
-    """Path of DejaVu Sans, the code points that it has, and the function that names a block."""
+    """Return the path of DejaVu Sans, its code points, and a function that names the block of a character."""
     try:
         import matplotlib
-        import PIL  # noqa: F401 - used by _draw; its absence must show here, before any work
+        import PIL  # noqa: F401 - _draw needs it; check before any work is done
         from fontTools.unicodedata import block  # type: ignore[import-untyped]  # no stubs
         from matplotlib.ft2font import FT2Font
     except ImportError as error:
@@ -205,10 +205,10 @@ def _font() -> tuple[Path, list[int], Callable[[str], str]]:
 
 
 def _draw(characters: list[str], font_path: Path, size: int) -> NDArray[np.uint8]:
-    """Pictures of shape (n, size, size), with a margin of one pixel; zero where there is no ink."""
+    """Draw pictures of shape (n, size, size) with a margin of one pixel. Blank characters give all zeros."""
     from PIL import Image, ImageDraw, ImageFont
 
-    # The basic layout engine is in every build of Pillow; the other one depends on the system.
+    # Every build of Pillow has the basic layout engine, so the pictures are the same on every system.
     font = ImageFont.truetype(str(font_path), _EM, layout_engine=ImageFont.Layout.BASIC)
     baseline = _EM // 2 + font.getmetrics()[0]
     pictures = np.zeros((len(characters), size, size), dtype=np.uint8)
@@ -219,7 +219,7 @@ def _draw(characters: list[str], font_path: Path, size: int) -> NDArray[np.uint8
         ink = plane.getbbox()
         if ink is None:
             continue
-        # A combining mark has no width of its own and stands left of where it is drawn.
+        # A combining mark has no width and is drawn to the left of its position.
         width = font.getlength(character)
         across = start + width / 2 if width > 0 else (ink[0] + ink[2]) / 2
         frame = _frame(ink, across, baseline - _CENTRE * _EM)
@@ -229,7 +229,7 @@ def _draw(characters: list[str], font_path: Path, size: int) -> NDArray[np.uint8
 
 
 def _frame(ink: tuple[int, int, int, int], across: float, down: float) -> tuple[float, float, float, float]:
-    """Square around (across, down), moved and if need be enlarged to hold the ink."""
+    """Return a square around (across, down), moved and enlarged as needed to contain all ink."""
     left, top, right, bottom = ink
     side = max(_FRAME * _EM, right - left, bottom - top)
     x = min(max(across - side / 2, right - side), left)
@@ -238,7 +238,7 @@ def _frame(ink: tuple[int, int, int, int], across: float, down: float) -> tuple[
 
 
 def _whole_groups(groups: NDArray[np.str_], n_test: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Rows of groups taken in random order, each one that still fits into ``n_test`` rows."""
+    """Choose whole groups in random order, each one that still fits into ``n_test`` rows; return their rows."""
     names, group_of_row, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     taken = np.zeros(len(names), dtype=np.bool_)
     room = n_test
@@ -249,6 +249,6 @@ def _whole_groups(groups: NDArray[np.str_], n_test: int, rng: np.random.Generato
     if not taken.any():
         raise ParameterError(
             f"Symbols.split: no group has {n_test} rows or fewer (the smallest has {sizes.min()}). "
-            "Ask for a larger n_test, or split by rows."
+            "Use a larger n_test, or by_group=False."
         )
     return taken[group_of_row]

@@ -1,7 +1,9 @@
-"""Honest measures of retrieval, all from one table of counts."""
+"""Measures of retrieval, all computed from one table of counts by distance."""
 
-from .bits import BitDiagnostics, bit_agreement, bit_diagnostics
-from .distances import DistanceEvaluation, euclidean_distances, evaluate_distances
+from .bit_statistics import BitDiagnostics, bit_agreement, bit_diagnostics
+from .code_evaluation import Evaluation, evaluate
+from .distance_counts import distance_table, pair_distance_table
+from .distance_evaluation import DistanceEvaluation, euclidean_distances, evaluate_distances
 from .metrics import (
     average_precision,
     equal_error_rate,
@@ -11,9 +13,7 @@ from .metrics import (
     precision_recall_within,
     roc_curve,
 )
-from .model import evaluate_model
-from .result import Evaluation, evaluate
-from .table import distance_table, pair_distance_table
+from .model_evaluation import evaluate_model
 
 __all__ = [
     "BitDiagnostics",

@@ -1,8 +1,8 @@
 """Measures of retrieval from counts of relevant and irrelevant items at every distance.
 
-All take a table of shape (..., n_distances, 2) as :func:`~diffhash.evaluation.distance_table`
-makes it. Items at one distance are tied, and ties are the rule in Hamming space; what depends on
-their order is the *expectation* over all orders of tied items.
+All functions take a table of shape (..., n_distances, 2) as :func:`~diffhash.evaluation.distance_table`
+returns it. Items at the same distance are tied, and ties are common in Hamming space. If a measure
+depends on the order of tied items, its *expected value* over all orders is returned.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ __all__ = [
     "roc_curve",
 ]
 
-#: Queries times distances in a block.
+#: Size of a block: number of queries times number of distances.
 _BLOCK_CELLS = 1 << 15
 
 
 def average_precision(table: IntArray, at: int | None = None) -> FloatArray:
-    r"""Average precision of every query, expected over the orders of tied items.
+    r"""Average precision of every query: the expected value over all orders of tied items.
 
     Parameters
     ----------
     table : int array of shape (q, n_distances, 2)
     at : int, optional
-        Only the first ``at`` places of the ranking count: the truncated measure AP@R, whose sum is
-        divided by the number of relevant items or by ``at``, whichever is less.
+        Count only the first ``at`` ranks. This is the truncated measure AP@R; its sum is
+        divided by the number of relevant items or by ``at``, whichever is smaller.
 
     Returns
     -------
@@ -45,14 +45,15 @@ def average_precision(table: IntArray, at: int | None = None) -> FloatArray:
 
     Notes
     -----
-    Let a distance hold t items, r of them relevant, with T items and R relevant ones nearer. The
-    item at place p of these t is relevant with probability r/t, and then R + 1 + (p - 1)(r - 1)/(t - 1)
-    relevant ones are expected up to it. The sum over p of their ratio to T + p has a closed form in
-    harmonic numbers :math:`H_n = \sum_{k \le n} 1/k`; a cut ends the sum within the t items.
+    Suppose that t items lie at one distance, r of them relevant, and that T items, R of them relevant, are
+    nearer. The p-th of the t items is relevant with probability r/t. If it is, the expected number of
+    relevant items up to it is R + 1 + (p - 1)(r - 1)/(t - 1). The sum over p of its ratio to T + p has a
+    closed form in harmonic numbers :math:`H_n = \sum_{k \le n} 1/k`. With ``at`` the sum may end within
+    the t items.
 
     Examples
     --------
-    Two items at one distance, one of them relevant: either order is as likely.
+    Two items at one distance, one of them relevant. Both orders are equally likely:
 
     >>> average_precision(np.array([[[1, 1]]]))
     array([0.75])
@@ -65,7 +66,7 @@ def average_precision(table: IntArray, at: int | None = None) -> FloatArray:
 
 
 def _by_blocks(table: IntArray, measure: Callable[[IntArray], FloatArray]) -> FloatArray:
-    """A measure of every query, of some hundred at a time: what is between stays in the processor's cache."""
+    """Compute a measure of every query in blocks, so that intermediate arrays stay in the cache."""
     if table.ndim < 3:
         return measure(table)
     step = max(1, _BLOCK_CELLS // max(1, table.shape[-2]))
@@ -74,9 +75,9 @@ def _by_blocks(table: IntArray, measure: Callable[[IntArray], FloatArray]) -> Fl
 
 
 def _average_precision(table: IntArray, harmonic: FloatArray, at: int | None) -> FloatArray:
-    """See :func:`average_precision`; ``harmonic`` are the numbers H_0, H_1, … as far as there are items."""
+    """See :func:`average_precision`. ``harmonic`` holds the harmonic numbers H_0, H_1, …, H_n for n items."""
     relevant = table[..., 1].astype(np.float64)
-    # Added rather than summed along the axis, which is several times as slow for two numbers.
+    # For two numbers, + is several times faster than a sum along the axis.
     tied = table[..., 0] + table[..., 1]
     before = np.cumsum(tied, axis=-1) - tied
     counted = tied if at is None else np.clip(at - before, 0, tied)
@@ -91,18 +92,18 @@ def _average_precision(table: IntArray, harmonic: FloatArray, at: int | None) ->
 
 
 def roc_curve(table: IntArray | FloatArray, *, pooled: bool = True) -> tuple[FloatArray, FloatArray]:
-    """Rates at which irrelevant and relevant items lie within each distance.
+    """Compute the share of irrelevant and of relevant items within each distance.
 
     Parameters
     ----------
     table : array of shape (q, n_distances, 2)
     pooled : bool
-        One curve of all queries together; otherwise one for each query.
+        Return one curve for all queries together; otherwise one for each query.
 
     Returns
     -------
     false_positive, true_positive : arrays of shape (n_distances + 1,) or (q, n_distances + 1)
-        From (0, 0), accepting nothing, to (1, 1).
+        From (0, 0), where no item is accepted, to (1, 1).
     """
     counts = table.reshape(-1, *table.shape[-2:]).sum(axis=0) if pooled else table
     within = np.cumsum(counts, axis=-2)
@@ -121,8 +122,8 @@ def equal_error_rate(false_positive: FloatArray, true_positive: FloatArray) -> f
 
     Notes
     -----
-    Between two points of the curve the rates are interpolated linearly, as a Hamming distance
-    takes only ``n_bits + 1`` values. NaN where nothing is relevant, or everything.
+    Between two points of the curve the rates are interpolated linearly, because a Hamming distance
+    takes only ``n_bits + 1`` values. The result is NaN if no item or every item is relevant.
 
     Examples
     --------
@@ -131,13 +132,19 @@ def equal_error_rate(false_positive: FloatArray, true_positive: FloatArray) -> f
     """
     if true_positive[-1] == 0 or false_positive[-1] == 0:
         return float("nan")
-    above, share = equal_error_place(false_positive, true_positive)
+    above, share = equal_error_point(false_positive, true_positive)
     low, high = false_positive[max(above - 1, 0)], false_positive[above]
     return float(low + share * (high - low))
 
 
-def equal_error_place(false_positive: FloatArray, true_positive: FloatArray) -> tuple[int, float]:
-    """Where a ROC curve crosses equal errors: the first point past it, and the share of the way to it."""
+def equal_error_point(false_positive: FloatArray, true_positive: FloatArray) -> tuple[int, float]:
+    """Find where both errors of a ROC curve are equal.
+
+    Returns
+    -------
+    (int, float)
+        The first point of the curve after the crossing, and the fraction of the way to it from the point before.
+    """
     excess = false_positive - (1 - true_positive)
     above = int(np.argmax(excess >= 0))
     if above == 0:
@@ -147,12 +154,12 @@ def equal_error_place(false_positive: FloatArray, true_positive: FloatArray) -> 
 
 
 def precision_recall_curve(table: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Precision and recall of the items within each distance, all queries together.
+    """Compute precision and recall of the items within each distance, for all queries together.
 
     Returns
     -------
     precision, recall : arrays of shape (n_distances,)
-        Precision is 1 within distances that no item reaches.
+        Precision is 1 if no item lies within the distance.
     """
     counts = table.reshape(-1, *table.shape[-2:]).sum(axis=0)
     irrelevant, relevant = np.cumsum(counts, axis=0).T
@@ -162,7 +169,7 @@ def precision_recall_curve(table: IntArray) -> tuple[FloatArray, FloatArray]:
 
 
 def expected_hits(table: IntArray, k: int) -> FloatArray:
-    """Relevant items among the first ``k`` of every query, expected over tied orders, (q,).
+    """Expected number of relevant items among the first ``k`` of every query, over all orders of ties.
 
     Examples
     --------
@@ -175,19 +182,19 @@ def expected_hits(table: IntArray, k: int) -> FloatArray:
 def _expected_hits(table: IntArray, k: int) -> FloatArray:
     tied = table[..., 0] + table[..., 1]
     before = np.cumsum(tied, axis=-1) - tied
-    # Of the items at one distance, those that fit within k are a random choice among them.
+    # If only some of the items at one distance fit within k, they are a random choice.
     taken = np.clip(k - before, 0, tied)
     return np.asarray((table[..., 1] * (taken / np.maximum(tied, 1))).sum(axis=-1))
 
 
 def precision_recall_at(table: IntArray, k: int) -> tuple[FloatArray, FloatArray]:
-    """Precision and recall of the first ``k`` items of every query, expected over tied orders.
+    """Precision and recall of the first ``k`` items of every query: expected values over all orders of ties.
 
     Returns
     -------
     precision, recall : arrays of shape (q,)
-        NaN for a query without any relevant item. With fewer than ``k`` items in the database
-        precision is still a share of ``k``.
+        NaN for a query without any relevant item. Precision is always divided by ``k``, even if the
+        database has fewer items.
 
     Examples
     --------
@@ -198,12 +205,12 @@ def precision_recall_at(table: IntArray, k: int) -> tuple[FloatArray, FloatArray
 
 
 def precision_recall_within(table: IntArray, radius: int) -> tuple[FloatArray, FloatArray]:
-    """Precision and recall of everything within a distance of every query.
+    """Precision and recall of all items within a distance from each query.
 
     Returns
     -------
     precision, recall : arrays of shape (q,)
-        NaN for a query without any relevant item; precision is 0 where nothing is found.
+        NaN for a query without any relevant item. Precision is 0 if no item is found.
     """
     found = table[..., : radius + 1, :].sum(axis=-2)
     return shares_of(found[..., 1], found.sum(axis=-1), table[..., 1].sum(axis=-1))
@@ -212,7 +219,7 @@ def precision_recall_within(table: IntArray, radius: int) -> tuple[FloatArray, F
 def shares_of(
     hits: NDArray[np.generic], retrieved: IntArray, relevant: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Precision and recall from counts; NaN where nothing is relevant."""
+    """Precision and recall from counts; NaN if nothing is relevant."""
     nothing = relevant == 0
     precision = np.where(nothing, np.nan, hits / np.maximum(retrieved, 1))
     return precision, np.where(nothing, np.nan, hits / np.maximum(relevant, 1))

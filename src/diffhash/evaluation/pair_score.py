@@ -1,4 +1,4 @@
-"""One number for how well codes tell similar from dissimilar pairs."""
+"""One number for how well codes separate positive from negative pairs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ import numpy as np
 
 from ..pairs.resolved import ResolvedPairs
 from ..types import CodeArray, IntArray
+from .distance_counts import distance_table, pair_distance_table
 from .metrics import average_precision
-from .table import distance_table, pair_distance_table
 
 __all__ = ["score_codes"]
 
 
-def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, ways: str = "both") -> float:
-    """How well codes tell similar from dissimilar pairs: higher is better.
+def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, queries: str = "both") -> float:
+    """Score how well codes separate positive from negative pairs; higher is better.
 
-    Mean average precision of both directions where it is known what is relevant (labels, or every
-    other pair being dissimilar); where both sets are listed, the chance that a positive pair is
-    nearer than a negative one.
+    If both positive and negative pairs are listed, the score is the probability that a positive pair is
+    nearer than a negative one. Otherwise all pairs are known (from labels, or because every pair that is not
+    listed is negative), and the score is the mean average precision of both directions.
 
     Parameters
     ----------
-    x, y : packed codes of the rows of each view
+    x, y : uint8 arrays of shape (n, n_bytes), (n', n_bytes)
+        Packed codes of both views.
     pairs : ResolvedPairs
-    ways : {"both", "there", "back"}
-        Who asks: rows of either view, of the first, or of the second.
+    queries : {"both", "x", "y"}
+        The view that the queries come from.
     """
     if pairs.positive is not None and pairs.negative is not None:
         near, far = (
@@ -33,15 +34,15 @@ def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, ways: str = "b
         )
         nearer = np.cumsum(near) - near / 2
         return float(nearer @ far / (near.sum() * far.sum()))
-    tables = [] if ways == "back" else [_table(x, y, pairs)]
-    if ways != "there" and not pairs.one_view:
+    tables = [] if queries == "y" else [_table(x, y, pairs)]
+    if queries != "x" and not pairs.one_view:
         tables.append(_table(y, x, pairs, flip=True))
     values = [average_precision(table) for table in tables]
     return float(np.mean([0.0 if np.isnan(v).all() else np.nanmean(v) for v in values]))
 
 
 def _table(queries: CodeArray, items: CodeArray, pairs: ResolvedPairs, *, flip: bool = False) -> IntArray:
-    """Counts by distance; within one view a query does not find itself."""
+    """Counts by distance. Within one view, a query does not find itself."""
     own = np.arange(len(queries)) if pairs.one_view else None
     if pairs.groups is not None:
         groups = pairs.groups

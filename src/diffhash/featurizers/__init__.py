@@ -1,12 +1,12 @@
-"""Simple built-in features, so that raw pictures and texts work with no other model."""
+"""Simple built-in features for raw pictures and texts; no other model is needed."""
 
 from .base import Featurizer
-from .colour import colour_histograms
-from .drawings import HogFeatures
-from .image import hog, thumbnails
-from .pictures import PictureFeatures
+from .colour_features import colour_histograms
+from .grey_features import hog, thumbnails
+from .hog_features import HogFeatures
+from .picture_features import PictureFeatures
 from .reading import read_pictures
-from .text import TfidfFeatures
+from .text_features import TfidfFeatures
 
 __all__ = [
     "Featurizer",

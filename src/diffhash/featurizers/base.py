@@ -1,4 +1,4 @@
-"""What a featurizer is: it turns raw objects of one modality into features, and can be kept in a file."""
+"""The protocol of featurizers: they turn raw objects of one modality into features, and a model file can store them."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ..errors import ModelFileError, ParameterError
 
 __all__ = ["Featurizer", "State", "check_featurizer", "checked_state"]
 
-#: What a featurizer is kept as: plain JSON and named arrays of numbers.
+#: A featurizer as it is stored: a dict of plain JSON, and numeric arrays by name.
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 
 @runtime_checkable
 class Featurizer(Protocol):
-    """Turns raw objects into a feature array; any class with these names is one.
+    """Turns raw objects into a feature array. Any class with these attributes and methods is a featurizer.
 
     Attributes
     ----------
     kind : str
-        What a model file calls it. The kinds of diffhash are ``"tfidf"``, ``"hog"`` and ``"picture"``;
-        choose another one for your own.
+        Name of the class in model files. diffhash uses ``"tfidf"``, ``"hog"`` and ``"picture"``;
+        choose another name for your own class.
     n_features : int
-        Columns of what :meth:`transform` gives.
+        Number of columns that :meth:`transform` returns.
 
     Examples
     --------
@@ -50,37 +50,39 @@ class Featurizer(Protocol):
 
     @property
     def kind(self) -> str:
-        """What a model file calls it."""
+        """Name of the class in model files."""
 
     @property
     def n_features(self) -> int:
-        """Columns of what :meth:`transform` gives."""
+        """Number of columns that :meth:`transform` returns."""
 
     def transform(self, raw: Any) -> Any:
-        """Features of shape (n, n_features) of ``n`` raw objects, dense or scipy sparse."""
+        """Return features of shape (n, n_features) for ``n`` raw objects, dense or scipy sparse."""
 
     def state(self) -> State:
-        """Everything that it takes to make it again: plain JSON, and arrays by name."""
+        """Return everything that :meth:`from_state` needs: a dict of plain JSON, and arrays by name."""
 
     @classmethod
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Make one from its state, or raise: the state may come from a file that was tampered with."""
+        """Create a featurizer from its state. Check the state: it may come from a file that was tampered with."""
 
 
 def check_featurizer(featurizer: Any, modality: str, *, caller: str) -> Featurizer:
-    """``featurizer`` if it has what the protocol asks for."""
+    """Return ``featurizer`` if it follows the protocol; raise :class:`ParameterError` otherwise."""
     wanted = ("kind", "n_features", "transform", "state", "from_state")
-    # Statically, as a property of a featurizer that is not fitted yet may raise, and should say so itself.
+    # Do not call properties here: before fit they may raise, with a better message than ours.
     missing = [name for name in wanted if getattr_static(featurizer, name, None) is None]
     if missing or isinstance(featurizer, type):
-        what = f"without {', '.join(missing)}" if missing else "which is a class: make an object of it"
+        if isinstance(featurizer, type):
+            got = f"the class {featurizer.__name__}. Pass an object, such as {featurizer.__name__}()."
+        else:
+            got = f"{type(featurizer).__name__} without {', '.join(missing)}."
         raise ParameterError(
-            f"{caller}: the featurizer of modality {modality!r} must follow featurizers.Featurizer, "
-            f"got {type(featurizer).__name__} {what}."
+            f"{caller}: the featurizer of modality {modality!r} must follow featurizers.Featurizer, got {got}"
         )
     if not isinstance(featurizer.kind, str) or not featurizer.kind:
         raise ParameterError(
-            f"{caller}: the kind of a featurizer must be a word, got {featurizer.kind!r} "
+            f"{caller}: the kind of a featurizer must be a non-empty str, got {featurizer.kind!r} "
             f"for modality {modality!r}."
         )
     checked: Featurizer = featurizer
@@ -88,32 +90,32 @@ def check_featurizer(featurizer: Any, modality: str, *, caller: str) -> Featuriz
 
 
 def checked_state(featurizer: Featurizer, modality: str, *, caller: str) -> State:
-    """The state of a featurizer, once it is known that a file can hold it."""
+    """Return the state of a featurizer after checking that a file can store it."""
     parameters, arrays = featurizer.state()
     who = f"{caller}: the state of the {featurizer.kind!r} featurizer of modality {modality!r}"
     try:
         plain = json.loads(json.dumps(parameters, allow_nan=False))
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"{who} must have parameters of plain JSON ({error}). Put numbers into arrays."
+            f"{who} has parameters that are not plain JSON ({error}). Store numeric data as arrays."
         ) from error
     if not isinstance(plain, dict):
-        raise ParameterError(f"{who} must have a dict of parameters, got {type(parameters).__name__}.")
+        raise ParameterError(f"{who} must have its parameters in a dict, got {type(parameters).__name__}.")
     kept = {name: np.asarray(array) for name, array in arrays.items()}
     for name, array in kept.items():
         if not isinstance(name, str) or array.dtype.kind not in "fiub" or array.dtype.itemsize > 8:
-            raise ParameterError(f"{who} must be arrays of numbers by name, got {array.dtype} for {name!r}.")
+            raise ParameterError(f"{who} must have numeric arrays by name, got {array.dtype} for {name!r}.")
     return plain, kept
 
 
-def expect_state(
+def check_state_names(
     kind: str,
     parameters: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     names: tuple[str, ...],
     array_names: tuple[str, ...] = (),
 ) -> None:
-    """Refuse a state that has not exactly these parameters and arrays."""
+    """Raise an error unless the state has exactly these parameters and arrays."""
     if set(parameters) != set(names) or set(arrays) != set(array_names):
         raise ModelFileError(
             f"load: the {kind!r} featurizer has parameters {', '.join(names)} and arrays "

@@ -1,4 +1,4 @@
-"""Raw pictures (paths, Pillow images, uint8 arrays of any size) as one array of one size."""
+"""Read raw pictures (paths, Pillow images, uint8 arrays of any size) into one array."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ __all__ = ["opaque_picture", "read_picture", "read_pictures", "require_pillow"]
 
 
 def require_pillow(caller: str) -> None:
-    """Say which line installs Pillow if it is not there.
+    """Check that Pillow is installed.
 
     Raises
     ------
     MissingExtraError
+        If it is not; the message has the command that installs it.
     """
     try:
-        import PIL.Image  # noqa: F401 - only whether it is there
+        import PIL.Image  # noqa: F401 - checks only that it is installed
     except ImportError as error:
         raise MissingExtraError(
             f"{caller}: reading pictures needs Pillow ({error}). Run: pip install 'diffhash[pictures]'"
@@ -34,19 +35,19 @@ def require_pillow(caller: str) -> None:
 
 
 def read_pictures(raw: Any, *, size: int, mode: Literal["L", "RGB"], caller: str) -> NDArray[np.uint8]:
-    """Read pictures and bring them to one size.
+    """Read pictures and resize them to one size.
 
     Parameters
     ----------
     raw : list of paths, Pillow images or uint8 arrays; or one uint8 array
-        A picture as an array has shape (height, width), (height, width, 3) or, with an opacity, (height, width,
-        4). One array is a batch: (n, height, width) or (n, height, width, 3 or 4).
+        An array with one picture has shape (height, width), (height, width, 3) or, with opacity,
+        (height, width, 4). One array with all pictures has shape (n, height, width) or (n, height, width, 3 or 4).
     size : int
-        Side of the square that each picture is stretched to.
+        Each picture is resized to ``size × size``.
     mode : {"L", "RGB"}
         Grey or colour.
     caller : str
-        Named in error messages.
+        Name of the calling function, for error messages.
 
     Returns
     -------
@@ -54,8 +55,8 @@ def read_pictures(raw: Any, *, size: int, mode: Literal["L", "RGB"], caller: str
 
     Notes
     -----
-    What a camera says about which side is up is followed; transparent parts become white;
-    of an animation the first picture is taken.
+    The orientation that a camera has stored is applied. Transparent parts become white. From an
+    animation only the first picture is read.
 
     Examples
     --------
@@ -75,7 +76,7 @@ def read_pictures(raw: Any, *, size: int, mode: Literal["L", "RGB"], caller: str
 def read_picture(
     item: Any, number: int = 0, *, size: int, mode: Literal["L", "RGB"], caller: str
 ) -> NDArray[np.uint8]:
-    """Read one picture; an error names its file, or its place in the list."""
+    """Read one picture. Error messages name its file, or its ``number`` in the list."""
     if isinstance(item, str | os.PathLike):
         return _read_file(Path(item), size, mode, caller)
     who = f"{caller}: picture {number}"
@@ -98,7 +99,7 @@ def _as_items(raw: Any, caller: str) -> list[Any]:
     if isinstance(raw, str | os.PathLike) or hasattr(raw, "getbbox"):
         raise InputError(f"{caller}: expected a list of pictures, got a single one. Write [picture].")
     if isinstance(raw, np.ndarray):
-        # A single colour picture would pass for a batch of grey ones of three columns.
+        # A single colour picture looks like a batch of grey pictures with three columns.
         single = raw.ndim == 2 or (raw.ndim == 3 and raw.shape[-1] in (3, 4))
         if single or raw.ndim not in (3, 4):
             raise InputError(
@@ -124,11 +125,11 @@ def _read_file(path: Path, size: int, mode: Literal["L", "RGB"], caller: str) ->
 
     try:
         with PIL.Image.open(path) as image:
-            # A JPEG is decoded at a fraction of its size where that is enough: several times faster.
+            # Decoding a large JPEG at a fraction of its size is several times faster.
             image.draft("RGB", (2 * size, 2 * size))
             return _resized(image, size, mode)
     except FileNotFoundError as error:
-        raise InputError(f"{caller}: there is no picture {path}.") from error
+        raise InputError(f"{caller}: the picture {path} does not exist.") from error
     except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
         raise InputError(f"{caller}: {path} cannot be read as a picture ({_reason(error)}).") from error
 
@@ -147,7 +148,7 @@ def _resized(image: PIL.Image.Image, size: int, mode: Literal["L", "RGB"]) -> ND
 
 
 def opaque_picture(image: PIL.Image.Image) -> PIL.Image.Image:
-    """A picture the right side up, with eight bits to a value and white where it was transparent."""
+    """Return the picture with its stored orientation applied, 8 bits per value and white where it was transparent."""
     import PIL.Image
     import PIL.ImageOps
 
@@ -156,13 +157,13 @@ def opaque_picture(image: PIL.Image.Image) -> PIL.Image.Image:
         image = _eight_bits(image)
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")
-        paper = PIL.Image.new("RGBA", image.size, (255, 255, 255, 255))
-        image = PIL.Image.alpha_composite(paper, image)
+        background = PIL.Image.new("RGBA", image.size, (255, 255, 255, 255))
+        image = PIL.Image.alpha_composite(background, image)
     return image
 
 
 def _eight_bits(image: PIL.Image.Image) -> PIL.Image.Image:
-    """Grey values beyond 255, which Pillow would cut off: 16 bits are halved, others stretched."""
+    """Scale grey values to 0..255, as Pillow would clip them: 16-bit values by 1/256, others by their range."""
     import PIL.Image
 
     values = np.asarray(image, dtype=np.float64)

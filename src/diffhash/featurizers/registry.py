@@ -1,4 +1,4 @@
-"""The featurizers that a model file can name."""
+"""The built-in featurizers by the kind that stands in a model file."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 from numpy.typing import NDArray
 
 from .base import Featurizer
-from .drawings import HogFeatures
-from .pictures import PictureFeatures
-from .text import TfidfFeatures
+from .hog_features import HogFeatures
+from .picture_features import PictureFeatures
+from .text_features import TfidfFeatures
 
 __all__ = ["BUILT_IN", "featurizer_from_state", "is_built_in"]
 
-#: By the kind that stands in the file: nothing else is ever made from one.
+#: Only these classes are ever created from a file.
 BUILT_IN: dict[str, type[HogFeatures] | type[PictureFeatures] | type[TfidfFeatures]] = {
     c.kind: c for c in (HogFeatures, PictureFeatures, TfidfFeatures)
 }
 
 
 def is_built_in(featurizer: Featurizer) -> bool:
-    """Whether a file can bring it back without the user's help."""
+    """Tell whether a model file alone is enough to create this featurizer again."""
     return type(featurizer) is BUILT_IN.get(featurizer.kind)
 
 
 def featurizer_from_state(
     kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> Featurizer:
-    """Make a built-in featurizer again; ``kind`` must be one of :data:`BUILT_IN`.
+    """Create a built-in featurizer from its state; ``kind`` must be one of :data:`BUILT_IN`.
 
     Examples
     --------

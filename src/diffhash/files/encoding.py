@@ -1,15 +1,14 @@
-"""From a feature file to codes, in constant memory and on all cores."""
+"""Encode a feature file in parallel, with constant memory."""
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
 
 from ..errors import InputError
-from ..threads import one_blas_thread
+from ..threads import one_blas_thread, thread_count
 from ..types import CodeArray
 from .features import FeatureFile
 
@@ -17,32 +16,32 @@ __all__ = ["Encoder", "encode_file"]
 
 
 class Encoder(Protocol):
-    """What is needed of a hasher."""
+    """What :func:`encode_file` needs of a hasher or a model."""
 
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
-        """Codes of objects of one modality."""
+        """Encode features of one modality."""
 
 
 def encode_file(
     hasher: Encoder, file: FeatureFile, modality: str | None = None, *, n_threads: int | None = None
 ) -> Iterator[CodeArray]:
-    """Codes of all rows of a file, block by block, in the order of the rows.
+    """Encode all rows of a file; yields the codes block by block, in the order of the rows.
 
     Parameters
     ----------
-    hasher : a fitted hasher
+    hasher : a fitted hasher or a model
     file : FeatureFile
     modality : str
-        May be left out when the model has only one.
+        May be omitted if the model has only one.
     n_threads : int, optional
-        Blocks in work at a time; as many as there are cores by default. Each is worked by one
-        thread: of small matrices BLAS on several threads multiplies fast, but what comes before and
-        after it would run on one.
+        Number of blocks that are encoded at the same time, by default ``DIFFHASH_NUM_THREADS`` or
+        the number of CPUs that this process may use. Each block is encoded by one thread, because
+        several threads in BLAS would speed up only the matrix product.
 
     Raises
     ------
     InputError
-        If a row cannot be encoded; the message names the file and the rows of the block.
+        If a row cannot be encoded. The message names the file and the first row of the block.
 
     Examples
     --------
@@ -56,12 +55,12 @@ def encode_file(
     >>> [codes.shape for codes in encode_file(hasher, open_features(path), "x")]
     [(10, 1)]
     """
-    n_threads = n_threads or os.cpu_count() or 1
+    n_threads = thread_count(n_threads, caller="encode_file")
     waiting: deque[tuple[int, Future[CodeArray]]] = deque()
     start = 0
     with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
         try:
-            # One block more than there are threads is at hand, so that none of them waits for the file.
+            # Read one block more than there are threads, so that no thread waits for the file.
             for block in file.blocks(keep=n_threads + 1):
                 waiting.append((start, pool.submit(hasher.encode, block, modality)))
                 start += len(block)

@@ -38,12 +38,6 @@ class TableFile(ABC):
     def rows(self) -> Iterator[Row]:
         """All rows in turn, as dicts of plain values by column."""
 
-    def batches(self, n: int = _BATCH) -> Iterator[list[Row]]:
-        """All rows in turn, some at a time."""
-        rows = self.rows()
-        while batch := list(islice(rows, n)):
-            yield batch
-
     def column(self, name: str | None = None) -> list[Any]:
         """Values of one column: that named, or by the source's ``#``, or the only one there is."""
         name = self.column_name(name)

@@ -9,11 +9,11 @@ import numpy as np
 
 from ..errors import ParameterError, RankWarning
 from ..learning.boosting import boost
-from ..maps import MappedView
+from ..maps import FeatureMap, MappedView
 from ..types import FloatArray
 from ..validation import check_count, check_number, check_seed
 from .base import BaseHasher, Learned, TrainingData
-from .map_parameters import linear_maps
+from .map_parameters import linear_settings
 
 __all__ = ["BoostedHash"]
 
@@ -119,9 +119,17 @@ class BoostedHash(BaseHasher):
             check_count(n, "sample_size", caller=caller)
 
     def _learn(self, data: TrainingData) -> Learned:
-        first, second = data.modalities[0], data.modalities[-1]
-        maps = linear_maps(self, data)
-        views = {m: MappedView(data.views[m], maps[m]) for m in data.modalities}
+        first, second = data.first, data.second
+        settings = linear_settings(
+            data.views,
+            center=self.center,
+            standardize=self.standardize,
+            whiten=self.whiten,
+            shrinkage=self.shrinkage,
+            caller=self._caller,
+        )
+        maps: dict[str, FeatureMap] = {m: settings[m].fit_map(X) for m, X in data.views.items()}
+        views = {m: MappedView(X, maps[m]) for m, X in data.views.items()}
         rng = np.random.default_rng(self.random_state)
         projections, thresholds, correlations = boost(
             views[first],

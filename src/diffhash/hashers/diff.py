@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..maps import FeatureMap
-from ..validation import by_modality
 from .base import TrainingData
-from .map_parameters import linear_maps
+from .map_parameters import LinearSettings, linear_settings
 from .spectral import SpectralHasher
 
 __all__ = ["DiffHash"]
@@ -56,6 +54,8 @@ class DiffHash(SpectralHasher):
         ``n_bits`` may be more than there are features. Best with ``whiten=True``. The paper's form is False.
     statistic : {"product", "difference"}
         One view only: "difference" takes covariances of :math:`x - x'` as LDAHash's diff-hash does.
+    random_state : int or None
+        Seed of ``rotate``: of the shuffled pairs and of the starts of the rotations.
 
     Attributes
     ----------
@@ -103,6 +103,7 @@ class DiffHash(SpectralHasher):
         shrinkage: float | Mapping[str, float] = 0.01,
         rotate: bool = False,
         statistic: str = "product",
+        random_state: int | None = 0,
     ) -> None:
         self.n_bits = n_bits
         self.gamma = gamma
@@ -116,9 +117,14 @@ class DiffHash(SpectralHasher):
         self.shrinkage = shrinkage
         self.rotate = rotate
         self.statistic = statistic
+        self.random_state = random_state
 
-    def _make_maps(self, data: TrainingData) -> dict[str, FeatureMap]:
-        return linear_maps(self, data)
-
-    def _centers(self, modality: str, data: TrainingData) -> bool:
-        return by_modality(self.center, data.modalities, "center", caller=self._caller)[modality]
+    def _map_settings(self, data: TrainingData) -> dict[str, LinearSettings]:
+        return linear_settings(
+            data.views,
+            center=self.center,
+            standardize=self.standardize,
+            whiten=self.whiten,
+            shrinkage=self.shrinkage,
+            caller=self._caller,
+        )

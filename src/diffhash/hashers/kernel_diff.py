@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..maps import FeatureMap, MappedView
 from ..maps.kernel import Kernel
-from ..maps.whitening import whitening_matrix
-from ..types import FloatArray
-from ..validation import by_modality
 from .base import TrainingData
-from .map_parameters import kernel_maps
+from .map_parameters import KernelSettings, kernel_settings
 from .spectral import SpectralHasher
 
 __all__ = ["KernelDiffHash"]
@@ -56,7 +52,7 @@ class KernelDiffHash(SpectralHasher):
     thresholds, miss_weight, min_share, n_bins, rotate, statistic
         See :class:`DiffHash`.
     random_state : int or None
-        Seed of the drawing of landmarks.
+        Seed of the random landmarks and of ``rotate``.
 
     Attributes
     ----------
@@ -118,14 +114,17 @@ class KernelDiffHash(SpectralHasher):
         self.statistic = statistic
         self.random_state = random_state
 
-    def _make_maps(self, data: TrainingData) -> dict[str, FeatureMap]:
-        return kernel_maps(self, data)
-
-    def _turns(self, data: TrainingData, views: Mapping[str, MappedView]) -> dict[str, FloatArray]:
-        caller = self._caller
-        whiten = by_modality(self.whiten, data.modalities, "whiten", caller=caller)
-        shrinkage = by_modality(self.shrinkage, data.modalities, "shrinkage", caller=caller)
-        return {m: whitening_matrix(views[m], shrinkage[m]) for m in data.modalities if whiten[m]}
-
-    def _centers(self, modality: str, data: TrainingData) -> bool:
-        return by_modality(self.center, data.modalities, "center", caller=self._caller)[modality]
+    def _map_settings(self, data: TrainingData) -> dict[str, KernelSettings]:
+        return kernel_settings(
+            data.modalities,
+            n_landmarks=self.n_landmarks,
+            landmarks=self.landmarks,
+            metric=self.metric,
+            bandwidth=self.bandwidth,
+            kernel=self.kernel,
+            center=self.center,
+            whiten=self.whiten,
+            shrinkage=self.shrinkage,
+            random_state=self.random_state,
+            caller=self._caller,
+        )

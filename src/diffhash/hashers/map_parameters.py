@@ -1,99 +1,214 @@
-"""Feature maps as a hasher's parameters ask for them, one per modality."""
+"""The parameters of hashers about feature maps, checked and resolved for each modality."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import scipy.sparse
 
 from ..errors import ParameterError
-from ..maps import FeatureMap, KernelMap, LinearMap
+from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
+from ..maps.kernel import Kernel
 from ..maps.landmarks import choose_landmarks
+from ..maps.whitening import whitening_matrix
 from ..validation import by_modality, check_choice, check_count, check_flag, check_number, check_seed
-from .base import TrainingData
 
-__all__ = ["kernel_maps", "linear_maps"]
+__all__ = ["KernelSettings", "LinearSettings", "MapSettings", "kernel_settings", "linear_settings"]
 
-
-def linear_maps(hasher: Any, data: TrainingData) -> dict[str, FeatureMap]:
-    """Maps by the parameters ``center``, ``standardize``, ``whiten`` and ``shrinkage``."""
-    caller = f"{type(hasher).__name__}.fit"
-    settings: dict[str, dict[str, Any]] = {m: {} for m in data.modalities}
-    for name in ("center", "standardize", "whiten"):
-        for modality, value in by_modality(
-            getattr(hasher, name), data.modalities, name, caller=caller
-        ).items():
-            if name == "standardize" and isinstance(value, str) and value == "auto":
-                value = not scipy.sparse.issparse(data.views[modality])
-            settings[modality][name] = check_flag(value, name, caller=caller)
-    for modality, value in by_modality(hasher.shrinkage, data.modalities, "shrinkage", caller=caller).items():
-        settings[modality]["shrinkage"] = check_number(value, "shrinkage", caller=caller, high=1.0)
-    return {
-        m: LinearMap.fit(data.views[m], who=f"{caller}: modality {m!r}", **settings[m])
-        for m in data.modalities
-    }
+T = TypeVar("T")
+_METRICS = ("euclidean", "diagonal", "mahalanobis", "hellinger")
 
 
-def kernel_maps(hasher: Any, data: TrainingData) -> dict[str, FeatureMap]:
-    """Maps by the parameters about landmarks and kernels, see :class:`~diffhash.KernelDiffHash`."""
-    caller = f"{type(hasher).__name__}.fit"
-    names = ("n_landmarks", "landmarks", "metric", "bandwidth", "shrinkage", "kernel", "center", "whiten")
-    by_name = {n: by_modality(getattr(hasher, n), data.modalities, n, caller=caller) for n in names}
-    # Everything is checked before anything is computed.
-    check_seed(hasher.random_state, caller=caller)
-    for m in data.modalities:
-        check_count(by_name["n_landmarks"][m], "n_landmarks", caller=caller)
-        if isinstance(by_name["landmarks"][m], str):
-            check_choice(by_name["landmarks"][m], "landmarks", ("random", "kmeans"), caller=caller)
-        check_choice(
-            by_name["metric"][m],
-            "metric",
-            ("euclidean", "diagonal", "mahalanobis", "hellinger"),
-            caller=caller,
+@dataclass(frozen=True)
+class MapSettings:
+    """Settings of the feature map of one modality.
+
+    Attributes
+    ----------
+    center : bool
+        Whether the features are centred.
+    whiten : bool
+    shrinkage : float
+        Of the covariance matrix that whitening inverts.
+    who : str
+        Opens the error messages.
+    """
+
+    center: bool
+    whiten: bool
+    shrinkage: float
+    who: str
+
+    def fit_map(self, X: Any) -> FeatureMap:
+        """Learn the feature map from the rows of a view."""
+        raise NotImplementedError
+
+    def view(self, X: Any, feature_map: FeatureMap) -> MappedView:
+        """The rows of a view, seen through its fitted map."""
+        return MappedView(X, feature_map)
+
+
+@dataclass(frozen=True)
+class LinearSettings(MapSettings):
+    """Settings of a :class:`~diffhash.maps.LinearMap`."""
+
+    standardize: bool
+
+    def fit_map(self, X: Any) -> LinearMap:
+        """Learn mean and scale from the rows of a view."""
+        return LinearMap.fit(
+            X,
+            center=self.center,
+            standardize=self.standardize,
+            whiten=self.whiten,
+            shrinkage=self.shrinkage,
+            who=self.who,
         )
-        if isinstance(by_name["bandwidth"][m], str):
-            check_choice(by_name["bandwidth"][m], "bandwidth", ("auto", "balanced", "median"), caller=caller)
-        else:
-            check_number(by_name["bandwidth"][m], "bandwidth", caller=caller, open_low=True, high=1e300)
-        check_number(by_name["shrinkage"][m], "shrinkage", caller=caller, high=1.0)
-        for name in ("center", "whiten"):
-            check_flag(by_name[name][m], name, caller=caller)
-        kernel = by_name["kernel"][m]
-        if not callable(kernel) and not (isinstance(kernel, str) and kernel == "gaussian"):
-            raise ParameterError(
-                f'{caller}: kernel must be "gaussian" or a function kernel(X, landmarks), got {kernel!r}.'
-            )
-    maps: dict[str, FeatureMap] = {}
-    for m in data.modalities:
-        X = data.views[m]
+
+
+@dataclass(frozen=True)
+class KernelSettings(MapSettings):
+    """Settings of a :class:`~diffhash.maps.KernelMap`; ``kernel`` None for the Gaussian."""
+
+    n_landmarks: int
+    landmarks: Any
+    metric: str
+    bandwidth: float | str
+    kernel: Kernel | None
+    random_state: int | None
+    caller: str
+    modality: str
+
+    def fit_map(self, X: Any) -> KernelMap:
+        """Choose the landmarks and learn the distance and the bandwidth from the rows of a view."""
         landmarks = choose_landmarks(
             X,
-            by_name["n_landmarks"][m],
-            by_name["landmarks"][m],
-            hasher.random_state,
+            self.n_landmarks,
+            self.landmarks,
+            self.random_state,
+            caller=self.caller,
+            modality=self.modality,
+        )
+        return KernelMap.fit(
+            X,
+            landmarks,
+            metric=self.metric,
+            bandwidth=self._bandwidth,
+            shrinkage=self.shrinkage,
+            center=self.center,
+            kernel=self.kernel,
+            who=self.who,
+        )
+
+    def view(self, X: Any, feature_map: FeatureMap) -> MappedView:
+        """The rows of a view, seen through its fitted map, which whitens if asked for."""
+        view = MappedView(X, feature_map)
+        return view.whitened(whitening_matrix(view, self.shrinkage)) if self.whiten else view
+
+    @property
+    def _bandwidth(self) -> float | str:
+        """The meaning of "auto".
+
+        Whitening gives the small variations of the kernel features the same weight as the large
+        ones. With a narrow kernel the small ones are noise of single objects.
+        """
+        if isinstance(self.bandwidth, str) and self.bandwidth == "auto":
+            return "median" if self.whiten else "balanced"
+        return self.bandwidth
+
+
+def linear_settings(
+    views: Mapping[str, Any],
+    *,
+    center: bool | Mapping[str, bool],
+    standardize: bool | str | Mapping[str, bool | str],
+    whiten: bool | Mapping[str, bool],
+    shrinkage: float | Mapping[str, float],
+    caller: str,
+) -> dict[str, LinearSettings]:
+    """Check the parameters of linear maps and resolve them for each modality of ``views``."""
+    modalities = tuple(views)
+    found = {}
+    for m in modalities:
+        scaled = _of(standardize, m, modalities, "standardize", caller)
+        if isinstance(scaled, str) and scaled == "auto":
+            scaled = not scipy.sparse.issparse(views[m])
+        found[m] = LinearSettings(
+            center=check_flag(_of(center, m, modalities, "center", caller), "center", caller=caller),
+            whiten=check_flag(_of(whiten, m, modalities, "whiten", caller), "whiten", caller=caller),
+            shrinkage=_shrinkage(shrinkage, m, modalities, caller),
+            who=f"{caller}: modality {m!r}",
+            standardize=check_flag(scaled, "standardize", caller=caller),
+        )
+    return found
+
+
+def kernel_settings(
+    modalities: tuple[str, ...],
+    *,
+    n_landmarks: int | Mapping[str, int],
+    landmarks: Any,
+    metric: str | Mapping[str, str],
+    bandwidth: float | str | Mapping[str, float | str],
+    kernel: Any,
+    center: bool | Mapping[str, bool],
+    whiten: bool | Mapping[str, bool],
+    shrinkage: float | Mapping[str, float],
+    random_state: int | None,
+    caller: str,
+) -> dict[str, KernelSettings]:
+    """Check the parameters of kernel maps and resolve them for each modality."""
+    check_seed(random_state, caller=caller)
+    found = {}
+    for m in modalities:
+        chosen = _of(landmarks, m, modalities, "landmarks", caller)
+        if isinstance(chosen, str):
+            check_choice(chosen, "landmarks", ("random", "kmeans"), caller=caller)
+        found[m] = KernelSettings(
+            center=check_flag(_of(center, m, modalities, "center", caller), "center", caller=caller),
+            whiten=check_flag(_of(whiten, m, modalities, "whiten", caller), "whiten", caller=caller),
+            shrinkage=_shrinkage(shrinkage, m, modalities, caller),
+            who=f"{caller}: modality {m!r}",
+            n_landmarks=check_count(
+                _of(n_landmarks, m, modalities, "n_landmarks", caller), "n_landmarks", caller=caller
+            ),
+            landmarks=chosen,
+            metric=check_choice(
+                _of(metric, m, modalities, "metric", caller), "metric", _METRICS, caller=caller
+            ),
+            bandwidth=_checked_bandwidth(_of(bandwidth, m, modalities, "bandwidth", caller), caller),
+            kernel=_checked_kernel(_of(kernel, m, modalities, "kernel", caller), caller),
+            random_state=random_state,
             caller=caller,
             modality=m,
         )
-        kernel = by_name["kernel"][m]
-        maps[m] = KernelMap.fit(
-            X,
-            landmarks,
-            metric=by_name["metric"][m],
-            bandwidth=_bandwidth(by_name["bandwidth"][m], whiten=by_name["whiten"][m]),
-            shrinkage=by_name["shrinkage"][m],
-            center=by_name["center"][m],
-            kernel=kernel if callable(kernel) else None,
-            who=f"{caller}: modality {m!r}",
+    return found
+
+
+def _of(value: T | Mapping[str, T], modality: str, modalities: tuple[str, ...], name: str, caller: str) -> T:
+    """The value of a parameter for one modality."""
+    return by_modality(value, modalities, name, caller=caller)[modality]
+
+
+def _shrinkage(value: Any, modality: str, modalities: tuple[str, ...], caller: str) -> float:
+    chosen = _of(value, modality, modalities, "shrinkage", caller)
+    return check_number(chosen, "shrinkage", caller=caller, high=1.0)
+
+
+def _checked_bandwidth(value: Any, caller: str) -> float | str:
+    if isinstance(value, str):
+        return check_choice(value, "bandwidth", ("auto", "balanced", "median"), caller=caller)
+    return check_number(value, "bandwidth", caller=caller, open_low=True, high=1e300)
+
+
+def _checked_kernel(value: Any, caller: str) -> Kernel | None:
+    if callable(value):
+        checked: Kernel = value
+        return checked
+    if not (isinstance(value, str) and value == "gaussian"):
+        raise ParameterError(
+            f'{caller}: kernel must be "gaussian" or a function kernel(X, landmarks), got {value!r}.'
         )
-    return maps
-
-
-def _bandwidth(value: float | str, *, whiten: bool) -> float | str:
-    """What "auto" means.
-
-    Whitening gives the small variations of the kernel features the weight of the large ones. In a narrow kernel
-    they are what each object has to itself.
-    """
-    if isinstance(value, str) and value == "auto":
-        return "median" if whiten else "balanced"
-    return value
+    return None

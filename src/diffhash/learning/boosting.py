@@ -162,7 +162,7 @@ def boost(
         values_y = None if pairs.one_view else y.project(q.T)
 
         def loss(bins_x: IntArray, bins_y: IntArray, signed: FloatArray = signed) -> FloatArray:
-            counts = joint_counts(bins_x, bins_y, (i, j), n_bins, signed)
+            counts = joint_counts(bins_x=bins_x, bins_y=bins_y, index=(i, j), n_bins=n_bins, weights=signed)
             return np.asarray(signed.sum() - 2 * agreement(counts))
 
         a, b, lowest = search_grid(values_x, values_y, loss, min_share=min_share, n_bins=n_bins)

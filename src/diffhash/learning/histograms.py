@@ -95,7 +95,7 @@ class JointHistogram:
             self._add_rows(self.rows_y, bins_y, groups_y)
         for table, index in ((self.positive, positive), (self.negative, negative)):
             if index is not None:
-                table += joint_counts(bins_x, bins_y, index, self.n_bins)
+                table += joint_counts(bins_x=bins_x, bins_y=bins_y, index=index, n_bins=self.n_bins)
         return self
 
     def _add_rows(self, table: Counts, bins: IntArray, groups: IntArray | None) -> None:

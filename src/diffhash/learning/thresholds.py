@@ -15,6 +15,7 @@ give nearly all objects of a view the same bit are refused.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -23,13 +24,71 @@ from ..pairs.resolved import ResolvedPairs
 from ..types import BoolArray, FloatArray, IntArray
 from .histograms import Counts, JointHistogram, bin_values, grid_edges
 
-__all__ = ["JointHistogram", "agreement", "choose_thresholds", "joint_cost", "search_grid"]
+__all__ = [
+    "JointHistogram",
+    "ThresholdSettings",
+    "agreement",
+    "choose_thresholds",
+    "fit_thresholds",
+    "joint_cost",
+    "search_grid",
+]
 
 #: ``cost(bins_x, bins_y)`` of shape (n_bits, n_bins - 1, n_bins - 1) from bins of shape (n_bits, n).
 GridCost: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
 
 #: Counts by group and interval that are held at a time.
 _GROUP_CELLS = 1 << 24
+
+
+@dataclass(frozen=True)
+class ThresholdSettings:
+    """How thresholds are chosen.
+
+    Attributes
+    ----------
+    method : {"joint", "zero", "median"}
+        "joint": minimise the errors of each bit, counted on the pairs. "zero": no threshold.
+        "median": half of the objects of each view on either side.
+    miss_weight, min_share, n_bins
+        For "joint", see :func:`choose_thresholds`.
+    """
+
+    method: str = "joint"
+    miss_weight: float = 1.0
+    min_share: float = 0.05
+    n_bins: int = 64
+
+
+def fit_thresholds(
+    x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs, settings: ThresholdSettings
+) -> tuple[FloatArray, FloatArray]:
+    """Thresholds of every bit by the method that ``settings`` names.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (n, n_bits), (n', n_bits)
+        Projections without thresholds; ``y`` None for one view.
+    pairs : ResolvedPairs
+    settings : ThresholdSettings
+
+    Returns
+    -------
+    a, b : arrays of shape (n_bits,)
+    """
+    if settings.method == "joint":
+        return choose_thresholds(
+            x,
+            y,
+            pairs,
+            miss_weight=settings.miss_weight,
+            min_share=settings.min_share,
+            n_bins=settings.n_bins,
+        )
+    if settings.method == "zero":
+        return np.zeros(x.shape[1]), np.zeros(x.shape[1])
+    a = -np.median(x, axis=0).astype(np.float64)
+    return a, a if y is None else -np.median(y, axis=0).astype(np.float64)
 
 
 def choose_thresholds(

@@ -1,7 +1,8 @@
-"""Moments of whole views in memory, block by block: what the hashers decompose."""
+"""Moments of whole views in memory, block by block, and the covariance difference that hashers decompose."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,67 @@ from ..maps import MappedView
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
 from .moments import PairMoments, augmented_product, dense, incidence, shifted
+from .projections import covariance_difference
 
-__all__ = ["difference_covariances", "listed_difference", "pair_moments"]
+__all__ = [
+    "DifferenceSettings",
+    "difference_covariances",
+    "listed_difference",
+    "pair_moments",
+    "view_difference",
+]
+
+
+@dataclass(frozen=True)
+class DifferenceSettings:
+    """Which covariance difference to take.
+
+    Attributes
+    ----------
+    gamma : float
+        Weight of the positives; ``inf`` for positives only.
+    statistic : {"product", "difference"}
+        "difference" is for one view only, see :func:`difference_covariances`.
+    center : (bool, bool)
+        Whether to subtract the means of x and of y.
+    separate_sums : bool
+        Sum positives and negatives separately even if both are listed, where one matrix product
+        gives the difference faster. The results agree up to rounding.
+    """
+
+    gamma: float
+    statistic: str = "product"
+    center: tuple[bool, bool] = (True, True)
+    separate_sums: bool = False
+
+
+def view_difference(
+    x: MappedView, y: MappedView, pairs: ResolvedPairs, settings: DifferenceSettings
+) -> FloatArray:
+    r"""The paper's :math:`\Sigma^N - \gamma \Sigma^P` of two views, of shape (d, d').
+
+    Parameters
+    ----------
+    x, y : MappedView
+        The same object with one view.
+    pairs : ResolvedPairs
+    settings : DifferenceSettings
+    """
+    gamma = settings.gamma
+    listed = pairs.scheme.positive_listed and pairs.scheme.negative_listed
+    if listed and not pairs.one_view and np.isfinite(gamma) and not settings.separate_sums:
+        matrix = listed_difference(x, y, pairs, gamma, settings.center)
+    else:
+        moments = pair_moments(x, y, pairs)
+        if settings.statistic == "difference":
+            # This statistic itself is small on positives; for the product it is the negative.
+            positive, negative = (-table for table in difference_covariances(x, pairs, moments))
+        else:
+            positive, negative = moments.covariances(center=settings.center)
+        matrix = covariance_difference(positive, negative, gamma)
+    # Whitening the d x d' sums costs less than whitening every row.
+    matrix = matrix if x.whitening is None else x.whitening @ matrix
+    return matrix if y.whitening is None else matrix @ y.whitening
 
 
 def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMoments:

@@ -61,6 +61,23 @@ class FeatureMap(ABC):
         """
         return None
 
+    @property
+    def whitening(self) -> FloatArray | None:
+        """Symmetric matrix by which the result of :meth:`transform` is still to be multiplied, or None.
+
+        Whitening every row costs a product with a square matrix per row. Sums and projections are
+        whitened instead, which costs one product for all rows.
+        """
+        return None
+
+    def folded(self, projection: FloatArray) -> tuple[FeatureMap, FloatArray]:
+        """A map without :attr:`whitening`, and the projection that gives the same values after it."""
+        return self, projection
+
+    def whitened(self, matrix: FloatArray) -> FeatureMap:
+        """The same map with another :attr:`whitening`."""
+        raise NotImplementedError(f"{type(self).__name__} whitens its rows itself.")
+
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays from which :func:`map_from_state` makes the map again."""
@@ -137,6 +154,17 @@ class MappedView:
 
     def _stays_sparse(self) -> bool:
         return bool(scipy.sparse.issparse(self.X) and scipy.sparse.issparse(self.map.transform(self.X[:1])))
+
+    @property
+    def whitening(self) -> FloatArray | None:
+        """Matrix that whitens the features, see :attr:`FeatureMap.whitening`."""
+        return self.map.whitening
+
+    def whitened(self, matrix: FloatArray) -> MappedView:
+        """The same rows with a map that also whitens; features that are kept are not computed again."""
+        result = MappedView(self.X, self.map.whitened(matrix))
+        result._keep, result._whole = self._keep, self._whole
+        return result
 
     @property
     def offset(self) -> FloatArray:

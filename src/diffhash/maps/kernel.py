@@ -40,6 +40,8 @@ class KernelMap(FeatureMap):
         ``kernel(X, landmarks)``, used in place of the Gaussian.
     root : bool
         Compare the square roots of the features: Hellinger's distance, made for histograms.
+    whitening : array of shape (n_landmarks, n_landmarks), or None
+        Used while learning. A model holds it as part of its projections, see :meth:`folded`.
     """
 
     kind = "kernel"
@@ -52,6 +54,7 @@ class KernelMap(FeatureMap):
         mean: FloatArray | None = None,
         kernel: Kernel | None = None,
         root: bool = False,
+        whitening: FloatArray | None = None,
     ) -> None:
         self.landmarks = landmarks
         self.scale = scale
@@ -59,6 +62,7 @@ class KernelMap(FeatureMap):
         self.mean = mean
         self.kernel = kernel
         self.root = root
+        self._whitening = whitening
         self.n_features_out, self.n_features_in = landmarks.shape
         # Distances are computed about the landmarks' middle: cancellation grows with the offset.
         points = _rooted(landmarks) if root else landmarks
@@ -142,8 +146,29 @@ class KernelMap(FeatureMap):
             )
         return values if self.mean is None else values - self.mean.astype(values.dtype)
 
+    @property
+    def whitening(self) -> FloatArray | None:
+        """Symmetric inverse root of the covariance of the kernel features, or None."""
+        return self._whitening
+
+    def whitened(self, matrix: FloatArray) -> KernelMap:
+        """The same map with another :attr:`whitening`."""
+        return self._with_whitening(matrix)
+
+    def folded(self, projection: FloatArray) -> tuple[KernelMap, FloatArray]:
+        """A map without whitening, and the projection that gives the same values after it."""
+        if self._whitening is None:
+            return self, projection
+        return self._with_whitening(None), projection @ self._whitening
+
+    def _with_whitening(self, matrix: FloatArray | None) -> KernelMap:
+        return KernelMap(
+            self.landmarks, self.scale, self.bandwidth, self.mean, self.kernel, self.root, matrix
+        )
+
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays."""
+        assert self._whitening is None, "whitening is kept in the projections"
         arrays = {"landmarks": self.landmarks}
         if self.scale is not None:
             arrays["scale"] = self.scale

@@ -1,4 +1,4 @@
-"""Which implementation runs, on how many threads."""
+"""Choose the implementation of the kernels: compiled for this CPU, or NumPy."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from ..errors import ParameterError
+from ..threads import thread_count
 from . import fallback
 
-__all__ = ["BuildInfo", "available_kernels", "build_info", "choose", "thread_count"]
+__all__ = ["BuildInfo", "available_kernels", "build_info", "choose"]
 
 
 def _load() -> ModuleType | None:
@@ -25,7 +26,7 @@ _extension = _load()
 
 @dataclass(frozen=True)
 class BuildInfo:
-    """What is running: see :func:`build_info`."""
+    """The implementation in use, see :func:`build_info`."""
 
     native: bool
     kernel: str
@@ -34,7 +35,7 @@ class BuildInfo:
 
 
 def available_kernels() -> tuple[str, ...]:
-    """List the implementations that can run here, best first; the last is always ``"numpy"``.
+    """List the kernels that can run here, fastest first; the last is always ``"numpy"``.
 
     Examples
     --------
@@ -46,15 +47,15 @@ def available_kernels() -> tuple[str, ...]:
 
 
 def build_info() -> BuildInfo:
-    """Say which implementation runs.
+    """Describe the implementation in use.
 
     Returns
     -------
     BuildInfo
-        ``native``: whether compiled kernels are used; ``kernel``: the one in use (the best
-        that the CPU has, or what the environment variable ``DIFFHASH_KERNEL`` asks for);
-        ``kernels``: all that can run here; ``n_threads``: the default number of threads
-        (``DIFFHASH_NUM_THREADS``, or the CPUs that this process may use).
+        ``native``: whether compiled kernels are used; ``kernel``: the kernel in use (the fastest
+        that the CPU supports, or the one named by the environment variable ``DIFFHASH_KERNEL``);
+        ``kernels``: all kernels that can run here; ``n_threads``: the default number of threads
+        (``DIFFHASH_NUM_THREADS``, or the number of CPUs that this process may use).
 
     Examples
     --------
@@ -72,7 +73,7 @@ def build_info() -> BuildInfo:
 
 
 def choose(kernel: str | None) -> tuple[ModuleType, str]:
-    """Choose the module to call, and the kernel to ask it for."""
+    """The module to call, and the kernel to name in the call."""
     names = available_kernels()
     wanted = kernel or os.environ.get("DIFFHASH_KERNEL") or names[0]
     if wanted not in names:
@@ -84,22 +85,3 @@ def choose(kernel: str | None) -> tuple[ModuleType, str]:
     if wanted == "numpy" or _extension is None:
         return fallback, "numpy"
     return _extension, wanted
-
-
-def thread_count(n_threads: int | None, *, caller: str) -> int:
-    """Threads to use: the argument, else ``DIFFHASH_NUM_THREADS``, else the CPUs at hand."""
-    if n_threads is not None:
-        if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
-            raise ParameterError(f"{caller}: n_threads must be a whole number from 1, got {n_threads!r}.")
-        return n_threads
-    text = os.environ.get("DIFFHASH_NUM_THREADS")
-    if text:
-        if not text.isdecimal() or int(text) < 1:
-            raise ParameterError(
-                f"{caller}: the environment variable DIFFHASH_NUM_THREADS must be a whole number from 1, "
-                f"got {text!r}."
-            )
-        return int(text)
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""Counting distances, which is all that evaluation needs to know."""
+"""Count codes by their distance from each query; evaluation computes its metrics from these counts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CodeError, InputError
+from ..threads import thread_count
 from ..types import CodeArray
 from . import checks, dispatch
+from .keyword_only import keyword_only
 
 __all__ = ["distance_table"]
 
 
 class _Runs(NamedTuple):
-    """Rows grouped by their labels: ``order`` sorts them, run r is starts[r] to starts[r + 1]."""
+    """Rows grouped by label: ``order`` sorts the rows, group r has the rows starts[r] to starts[r + 1]."""
 
     order: NDArray[np.int64] | None
     starts: NDArray[np.int64]
@@ -23,7 +25,7 @@ class _Runs(NamedTuple):
 
 
 def _label_words(labels: Any, n: int, *, caller: str, name: str) -> tuple[NDArray[np.uint64], bool]:
-    """Labels as uint64 words, and whether they are sets (relevant: one in common)."""
+    """Convert labels to uint64 words; the flag tells whether they are sets of labels."""
     array = np.asarray(labels)
     if len(array) != n if array.ndim else True:
         raise InputError(f"{caller}: {n} codes need {n} labels, {name} has shape {array.shape}.")
@@ -55,61 +57,66 @@ def _runs(words: NDArray[np.uint64]) -> _Runs:
     )
 
 
+@keyword_only("distance_table(queries=..., database=..., query_labels=..., database_labels=...)")
 def distance_table(
-    query_codes: CodeArray,
-    database_codes: CodeArray,
+    *,
+    queries: CodeArray,
+    database: CodeArray,
     query_labels: Any,
     database_labels: Any,
-    *,
     n_bits: int | None = None,
     n_threads: int | None = None,
     kernel: str | None = None,
 ) -> NDArray[np.int64]:
     """Count relevant and irrelevant codes at every distance from every query.
 
+    All arguments are given by name.
+
     Parameters
     ----------
-    query_codes, database_codes : uint8 arrays of shape (q, bytes) and (n, bytes)
+    queries, database : uint8 arrays of shape (q, bytes) and (n, bytes)
     query_labels, database_labels : arrays
-        Whole numbers of shape (q,) and (n,): relevant is the same label. Or sets of labels,
-        bool of shape (q, n_labels) and (n, n_labels), or uint64 bit sets of shape
-        (q, words) and (n, words): relevant is a label in common.
+        Whole numbers of shape (q,) and (n,): a code is relevant if it has the query's label. Or
+        sets of labels, bool of shape (q, n_labels) and (n, n_labels), or uint64 bit sets of shape
+        (q, words) and (n, words): a code is relevant if it shares a label with the query.
     n_bits : int, optional
-        Bits that count, by default all.
+        Number of bits of a code, by default all bits of its bytes.
     n_threads, kernel : optional
         As in :func:`top_k`.
 
     Returns
     -------
     int64 array of shape (q, n_bits + 1, 2)
-        ``[:, d, 1]`` counts relevant, ``[:, d, 0]`` irrelevant codes at distance d.
+        ``[:, d, 1]`` counts the relevant codes at distance d, ``[:, d, 0]`` the irrelevant ones.
 
     Notes
     -----
-    The database is sorted by label first (one copy of its codes), so that relevance is
-    decided once per run of rows; no q × n matrix is ever made.
+    The codes of the database are copied and sorted by label, so relevance is decided once for all
+    rows with the same label. No matrix of shape (q, n) is made.
 
     Examples
     --------
     >>> codes = np.array([[0b00], [0b01], [0b11]], dtype=np.uint8)
-    >>> distance_table(codes[:1], codes, [7], [7, 7, 8], n_bits=2)
+    >>> distance_table(
+    ...     queries=codes[:1], database=codes, query_labels=[7], database_labels=[7, 7, 8], n_bits=2
+    ... )
     array([[[0, 1],
             [0, 1],
             [1, 0]]])
     """
     caller = "distance_table"
-    database = checks.as_codes(database_codes, caller=caller, name="database_codes")
+    database = checks.as_codes(database, caller=caller, name="database")
     n, width = database.shape
     bits = checks.as_n_bits(n_bits, width, caller=caller)
-    queries = checks.as_queries(query_codes, width, bits, caller=caller, name="query_codes")
+    queries = checks.as_queries(queries, width, bits, caller=caller)
     query_words, query_sets = _label_words(query_labels, len(queries), caller=caller, name="query_labels")
     words, sets = _label_words(database_labels, n, caller=caller, name="database_labels")
     if sets != query_sets or words.shape[1] != query_words.shape[1]:
         raise InputError(
-            f"{caller}: labels of queries and database must be of one kind, got arrays of shape "
+            f"{caller}: query_labels and database_labels must have the same form, got arrays of shape "
             f"{np.shape(query_labels)} and {np.shape(database_labels)}."
         )
-    threads = dispatch.thread_count(n_threads, caller=caller)
+    threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 
     table = np.zeros((len(queries), 8 * width + 1, 2), dtype=np.int64)
@@ -122,7 +129,7 @@ def distance_table(
     if bits % 8:
         if table[:, bits + 1 :].any() or (n and (database[:, -1] >> (bits % 8)).any()):
             raise CodeError(
-                f"{caller}: database_codes of {bits} bits must have zeros in the padding bits "
+                f"{caller}: a database of codes of {bits} bits must have zeros in the padding bits "
                 "of their last byte."
             )
         table = np.ascontiguousarray(table[:, : bits + 1])

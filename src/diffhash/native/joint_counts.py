@@ -1,4 +1,4 @@
-"""Joint histograms over pairs, which thresholds are chosen from."""
+"""Joint histograms over pairs. Thresholds are chosen from them."""
 
 from __future__ import annotations
 
@@ -8,32 +8,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..threads import thread_count
 from ..types import FloatArray, IntArray, PairIndex
 from . import dispatch
+from .keyword_only import keyword_only
 
 __all__ = ["joint_counts"]
 
 
+@keyword_only("joint_counts(bins_x=..., bins_y=..., index=(i, j), n_bins=...)")
 def joint_counts(
+    *,
     bins_x: IntArray,
     bins_y: IntArray,
     index: PairIndex,
     n_bins: int,
     weights: FloatArray | None = None,
-    *,
     n_threads: int | None = None,
     kernel: str | None = None,
 ) -> NDArray[Any]:
-    """Count pairs by the cell they fall into, for every bit.
+    """Count the pairs in each cell of a joint histogram, for every bit.
+
+    All arguments are given by name.
 
     Parameters
     ----------
     bins_x, bins_y : int arrays of shape (n_bits, n), (n_bits, n')
-        Interval of each object, below ``n_bins``.
+        Number of each object's bin, less than ``n_bins``.
     index : (i, j), row numbers of the pairs
     n_bins : int, at most 256
-    weights : array with a number for each pair, optional
-        Sum these instead of counting.
+    weights : array of shape (n_pairs,), optional
+        Sum these weights instead of counting the pairs.
     n_threads, kernel : optional
         As in :func:`top_k`.
 
@@ -43,7 +48,8 @@ def joint_counts(
 
     Examples
     --------
-    >>> joint_counts(np.array([[0, 1]]), np.array([[1, 0]]), ([0, 1, 1], [0, 0, 1]), 2)
+    >>> x, y = np.array([[0, 1]]), np.array([[1, 0]])
+    >>> joint_counts(bins_x=x, bins_y=y, index=([0, 1, 1], [0, 0, 1]), n_bins=2)
     array([[[0, 1],
             [1, 1]]])
     """
@@ -63,9 +69,9 @@ def joint_counts(
     summed = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     if summed is not None and summed.shape != i.shape:
         raise InputError(f"{caller}: {len(i)} pairs need as many weights, got shape {summed.shape}.")
-    threads = dispatch.thread_count(n_threads, caller=caller)
+    threads = thread_count(n_threads, caller=caller)
     backend, _ = dispatch.choose(kernel)
     result = np.zeros((len(x), n_bins, n_bins), dtype=np.int64 if summed is None else np.float64)
-    # A thread pays from some hundred thousand increments on.
+    # One more thread for every 200,000 increments: with fewer it is not faster.
     backend.joint_counts(x, y, i, j, summed, min(threads, 1 + len(x) * len(i) // 200_000), result)
     return result

@@ -1,21 +1,21 @@
-"""From real values to packed bits."""
+"""Pack the signs of real values into bits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..codes import code_bytes
 from ..errors import InputError
+from ..threads import thread_count
 from ..types import CodeArray, FloatArray
 from . import dispatch
 
-__all__ = ["pack_signs", "project", "project_and_pack"]
+__all__ = ["pack_signs", "project_and_pack"]
 
-#: Rows multiplied at once. Measured: with fewer, starting the threads of BLAS costs more than the
-#: cache brings; with these, 64 float32 projections a row take 16 MB.
+#: Rows per matrix product. Measured: with smaller blocks, starting the threads of BLAS costs more
+#: time than the cache saves. With 64 float32 projections per row a block takes 16 MB.
 BLOCK_ROWS = 65_536
 
 
@@ -52,8 +52,8 @@ def pack_signs(
     if shift.shape != (values.shape[1],):
         raise InputError(f"pack_signs: expected an offset of shape ({values.shape[1]},), got {shift.shape}.")
     codes = np.empty((len(values), code_bytes(values.shape[1])), dtype=np.uint8)
-    threads = dispatch.thread_count(n_threads, caller="pack_signs")
-    # A sum has the sign of the exact sum, so value + offset >= 0 just where value >= -offset.
+    threads = thread_count(n_threads, caller="pack_signs")
+    # Rounding keeps the sign of a sum, so value + offset >= 0 if and only if value >= -offset.
     _pack_into(values, -shift.astype(values.dtype), codes, threads, kernel)
     return codes
 
@@ -68,75 +68,10 @@ def _pack_into(
     pack(values, thresholds, n_threads, level, codes)
 
 
-class _Projection(NamedTuple):
-    """The matrix product in blocks, as both :func:`project` and :func:`project_and_pack` need it."""
-
-    X: FloatArray
-    weights: FloatArray
-    offset: FloatArray
-
-    @classmethod
-    def of(cls, X: Any, weights: Any, offset: Any, *, caller: str) -> _Projection:
-        X, weights = np.asarray(X), np.asarray(weights)
-        if X.ndim != 2 or weights.ndim != 2 or X.shape[1] != weights.shape[0]:
-            raise InputError(
-                f"{caller}: expected X of shape (n, n_features) and weights of shape (n_features, n_bits), "
-                f"got {X.shape} and {weights.shape}."
-            )
-        dtype = np.float32 if X.dtype == weights.dtype == np.float32 else np.float64
-        n_bits = weights.shape[1]
-        shift: FloatArray = np.zeros(n_bits, dtype=dtype)
-        if offset is not None:
-            shift = np.asarray(offset).astype(dtype, copy=False)
-        if shift.shape != (n_bits,):
-            raise InputError(f"{caller}: expected an offset of shape ({n_bits},), got {shift.shape}.")
-        return cls(X, weights, shift)
-
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Rows and their products, without the offset; each block is overwritten by the next."""
-        n = len(self.X)
-        buffer = np.empty((min(BLOCK_ROWS, n), self.weights.shape[1]), dtype=self.offset.dtype)
-        for start in range(0, n, BLOCK_ROWS):
-            rows = slice(start, min(start + BLOCK_ROWS, n))
-            block = buffer[: rows.stop - rows.start]
-            np.matmul(self.X[rows], self.weights, out=block)
-            yield rows, block
-
-
-def project(X: Any, weights: Any, offset: Any = None) -> FloatArray:
-    """Compute ``X @ weights + offset`` in the same blocks as :func:`project_and_pack`.
-
-    A matrix product may round differently for another number of rows; with the same blocks,
-    ``project(...) >= 0`` is bit by bit what :func:`project_and_pack` packs.
-
-    Parameters
-    ----------
-    X : float array of shape (n, n_features)
-    weights : float array of shape (n_features, n_bits)
-    offset : float array of shape (n_bits,), optional
-
-    Returns
-    -------
-    float array of shape (n, n_bits)
-        float32 if X and weights are, else float64.
-
-    Examples
-    --------
-    >>> project(np.eye(2), np.array([[1.0, -1.0], [2.0, 0.0]]), np.array([0.0, 0.5]))
-    array([[ 1. , -0.5],
-           [ 2. ,  0.5]])
-    """
-    projection = _Projection.of(X, weights, offset, caller="project")
-    result = np.empty((len(projection.X), len(projection.offset)), dtype=projection.offset.dtype)
-    for rows, block in projection.blocks():
-        np.add(block, projection.offset, out=result[rows])
-    return result
-
-
 def project_and_pack(
     X: Any, weights: Any, offset: Any = None, *, n_threads: int | None = None, kernel: str | None = None
 ) -> CodeArray:
-    """Pack the signs of ``X @ weights + offset`` without keeping the product.
+    """Pack the signs of ``X @ weights + offset``. The product is made in blocks and not kept.
 
     Parameters
     ----------
@@ -145,12 +80,12 @@ def project_and_pack(
     offset : float array of shape (n_bits,), optional
         Finite.
     n_threads, kernel : optional
-        As in :func:`top_k`; for packing, while the product is up to BLAS.
+        As in :func:`top_k`. They hold for the packing; BLAS makes the product.
 
     Returns
     -------
     uint8 array of shape (n, ceil(n_bits / 8))
-        Equal to ``pack_signs(project(X, weights, offset))``.
+        Little bit order, padding bits 0.
 
     Examples
     --------
@@ -158,11 +93,24 @@ def project_and_pack(
     array([[1],
            [3]], dtype=uint8)
     """
-    projection = _Projection.of(X, weights, offset, caller="project_and_pack")
-    threads = dispatch.thread_count(n_threads, caller="project_and_pack")
-    codes = np.empty((len(projection.X), code_bytes(len(projection.offset))), dtype=np.uint8)
-    # A sum has the sign of the exact sum, so value + offset >= 0 just where value >= -offset.
-    thresholds = -projection.offset
-    for rows, block in projection.blocks():
+    X, weights = np.asarray(X), np.asarray(weights)
+    if X.ndim != 2 or weights.ndim != 2 or X.shape[1] != weights.shape[0]:
+        raise InputError(
+            "project_and_pack: expected X of shape (n, n_features) and weights of shape (n_features, n_bits), "
+            f"got {X.shape} and {weights.shape}."
+        )
+    n, n_bits = len(X), weights.shape[1]
+    dtype = np.float32 if X.dtype == weights.dtype == np.float32 else np.float64
+    shift: FloatArray = np.zeros(n_bits) if offset is None else np.asarray(offset)
+    if shift.shape != (n_bits,):
+        raise InputError(f"project_and_pack: expected an offset of shape ({n_bits},), got {shift.shape}.")
+    threads = thread_count(n_threads, caller="project_and_pack")
+    codes = np.empty((n, code_bytes(n_bits)), dtype=np.uint8)
+    buffer = np.empty((min(BLOCK_ROWS, n), n_bits), dtype=dtype)
+    thresholds: FloatArray = np.negative(shift, dtype=dtype)
+    for start in range(0, n, BLOCK_ROWS):
+        rows = slice(start, min(start + BLOCK_ROWS, n))
+        block = buffer[: rows.stop - rows.start]
+        np.matmul(X[rows], weights, out=block)
         _pack_into(block, thresholds, codes[rows], threads, kernel)
     return codes

@@ -7,21 +7,39 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..threads import thread_count
 from ..types import CodeArray
 from . import checks, dispatch
+from .keyword_only import keyword_only
 
-__all__ = ["IndexedCodes", "Neighbours", "Ranges", "top_k", "within"]
+__all__ = ["IndexedCodes", "RangeResult", "SearchResult", "top_k", "within"]
 
 
-class Neighbours(NamedTuple):
-    """Rows (or ids) and distances, both of shape (q, k), by (distance, id)."""
+class SearchResult(NamedTuple):
+    """The nearest codes of every query, in order of (distance, id).
+
+    Attributes
+    ----------
+    ids : int64 array of shape (q, min(k, n))
+        Ids of the codes, or their row numbers if there are no ids.
+    distances : uint16 array of shape (q, min(k, n))
+    """
 
     ids: NDArray[np.int64]
     distances: NDArray[np.uint16]
 
 
-class Ranges(NamedTuple):
-    """Query ``q`` found ``ids[offsets[q]:offsets[q + 1]]``, by (distance, id)."""
+class RangeResult(NamedTuple):
+    """All codes within a radius of every query, in order of (distance, id).
+
+    Attributes
+    ----------
+    offsets : int64 array of shape (q + 1,)
+        Query ``i`` found ``ids[offsets[i]:offsets[i + 1]]``.
+    ids : int64 array
+        Ids of the codes, or their row numbers if there are no ids.
+    distances : uint16 array of the same length
+    """
 
     offsets: NDArray[np.int64]
     ids: NDArray[np.int64]
@@ -29,7 +47,11 @@ class Ranges(NamedTuple):
 
 
 class IndexedCodes(NamedTuple):
-    """Codes that were checked, and what is known of their ids (None: the row numbers)."""
+    """Checked codes and their ids, as the kernels read them.
+
+    ``ids`` is None if the ids are the row numbers. ``increasing``: every id is larger than the one
+    before it.
+    """
 
     codes: CodeArray
     n_bits: int
@@ -38,64 +60,67 @@ class IndexedCodes(NamedTuple):
 
     @property
     def ties(self) -> NDArray[np.int64] | None:
-        """Ids that decide between equal distances, or None where the row numbers do.
+        """Ids by which equal distances are ordered; None if the order of the rows is the same.
 
-        Increasing ids order ties as the rows do, and the kernels are faster when they know it.
+        The kernels are faster without ids.
         """
         return None if self.increasing else self.ids
 
 
 def increasing(ids: NDArray[np.int64]) -> bool:
-    """Tell whether every id is larger than the one before."""
+    """Whether every id is larger than the one before it."""
     return bool(np.all(ids[1:] > ids[:-1]))
 
 
+@keyword_only("top_k(queries=..., database=..., k=...)")
 def top_k(
-    codes: CodeArray,
-    queries: CodeArray,
-    k: int,
     *,
+    queries: CodeArray,
+    database: CodeArray,
+    k: int,
     n_bits: int | None = None,
     ids: Any = None,
     allowed: Any = None,
     n_threads: int | None = None,
     kernel: str | None = None,
-) -> Neighbours:
+) -> SearchResult:
     """Find the k nearest codes of every query, exactly.
+
+    All arguments are given by name.
 
     Parameters
     ----------
-    codes : uint8 array of shape (n, bytes)
-        8 to 4,096 bits a code. Not copied if contiguous; a memory map is read in place.
     queries : uint8 array of shape (q, bytes)
+    database : uint8 array of shape (n, bytes)
+        The codes to search, of 8 to 4,096 bits. A contiguous array or a memory map is not copied.
     k : int
-        At least 1. With fewer than k (allowed) codes, all of them are returned.
+        At least 1. If fewer than k codes (that are allowed) exist, all of them are returned.
     n_bits : int, optional
-        Bits that count, by default all. The padding bits of queries are ignored, those of
-        codes must be 0.
+        Number of bits of a code, by default all bits of its bytes. The padding bits of queries
+        are ignored; those of the database must be 0.
     ids : int array of shape (n,), optional
-        Returned in place of row numbers, and decides between equal distances.
+        Ids of the database codes, by default their row numbers. Equal distances are ordered by id.
     allowed : bool array of shape (n,), or its bits packed (little bit order), optional
-        Rows that may be found.
+        Rows of the database that may be found.
     n_threads : int, optional
-        By default ``DIFFHASH_NUM_THREADS``, or the CPUs at hand.
+        By default ``DIFFHASH_NUM_THREADS``, or the number of CPUs that this process may use.
     kernel : str, optional
         One of :func:`available_kernels`; by default the best, or ``DIFFHASH_KERNEL``.
 
     Returns
     -------
-    Neighbours
-        ``ids`` int64 and ``distances`` uint16, both of shape (q, min(k, n)), by
-        (distance, id): the same whatever the kernel and the number of threads.
+    SearchResult
+        ``ids`` and ``distances``, both of shape (q, min(k, n)), in order of (distance, id). Every
+        kernel and every number of threads gives the same result.
 
     Examples
     --------
     >>> codes = np.array([[0b0000], [0b0111], [0b0001]], dtype=np.uint8)
-    >>> top_k(codes, np.array([[0b0011]], dtype=np.uint8), k=2)
-    Neighbours(ids=array([[1, 2]]), distances=array([[1, 1]], dtype=uint16))
+    >>> top_k(queries=np.array([[0b0011]], dtype=np.uint8), database=codes, k=2)
+    SearchResult(ids=array([[1, 2]]), distances=array([[1, 1]], dtype=uint16))
     """
     caller = "top_k"
-    stored = _stored(codes, n_bits, ids, caller)
+    stored = _indexed(database, n_bits, ids, caller)
     return run_top_k(
         stored,
         queries,
@@ -107,35 +132,36 @@ def top_k(
     )
 
 
+@keyword_only("within(queries=..., database=..., radius=...)")
 def within(
-    codes: CodeArray,
-    queries: CodeArray,
-    radius: int,
     *,
+    queries: CodeArray,
+    database: CodeArray,
+    radius: int,
     n_bits: int | None = None,
     ids: Any = None,
     allowed: Any = None,
     n_threads: int | None = None,
     kernel: str | None = None,
-) -> Ranges:
+) -> RangeResult:
     """Find all codes at a distance of at most ``radius`` from every query.
 
-    Parameters are those of :func:`top_k`, with a radius in place of k.
+    The parameters are those of :func:`top_k`, with a radius instead of k.
 
     Returns
     -------
-    Ranges
-        ``offsets`` of shape (q + 1,), ``ids`` and ``distances``: query ``q`` found
-        ``ids[offsets[q]:offsets[q + 1]]``, by (distance, id).
+    RangeResult
+        ``offsets`` of shape (q + 1,), ``ids`` and ``distances``: query ``i`` found
+        ``ids[offsets[i]:offsets[i + 1]]``, in order of (distance, id).
 
     Examples
     --------
     >>> codes = np.array([[0b0000], [0b0111], [0b0001]], dtype=np.uint8)
-    >>> within(codes, np.array([[0b0011]], dtype=np.uint8), radius=1).ids
+    >>> within(queries=np.array([[0b0011]], dtype=np.uint8), database=codes, radius=1).ids
     array([1, 2])
     """
     caller = "within"
-    stored = _stored(codes, n_bits, ids, caller)
+    stored = _indexed(database, n_bits, ids, caller)
     return run_within(
         stored,
         queries,
@@ -147,8 +173,8 @@ def within(
     )
 
 
-def _stored(codes: Any, n_bits: int | None, ids: Any, caller: str) -> IndexedCodes:
-    codes = checks.as_codes(codes, caller=caller, name="codes")
+def _indexed(database: Any, n_bits: int | None, ids: Any, caller: str) -> IndexedCodes:
+    codes = checks.as_codes(database, caller=caller, name="database")
     n, width = codes.shape
     numbers = None if ids is None else checks.as_ids(ids, n, caller=caller)
     n_bits = checks.as_n_bits(n_bits, width, caller=caller)
@@ -164,12 +190,12 @@ def run_top_k(
     n_threads: int | None,
     kernel: str | None,
     caller: str,
-) -> Neighbours:
-    """:func:`top_k` over codes that were checked before."""
+) -> SearchResult:
+    """:func:`top_k` on codes that are already checked."""
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
     k = checks.as_count(k, "k", 1, caller=caller)
-    threads = dispatch.thread_count(n_threads, caller=caller)
+    threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 
     reachable = n if bitmap is None else int(np.bitwise_count(bitmap).sum(dtype=np.int64))
@@ -177,7 +203,7 @@ def run_top_k(
     distances = np.empty(rows.shape, dtype=np.uint16)
     if rows.size:
         backend.top_k(stored.codes, queries, stored.ties, bitmap, threads, level, rows, distances)
-    return Neighbours(rows if stored.ids is None else stored.ids[rows], distances)
+    return SearchResult(rows if stored.ids is None else stored.ids[rows], distances)
 
 
 def run_within(
@@ -189,20 +215,20 @@ def run_within(
     n_threads: int | None,
     kernel: str | None,
     caller: str,
-) -> Ranges:
-    """:func:`within` over codes that were checked before."""
+) -> RangeResult:
+    """:func:`within` on codes that are already checked."""
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
     radius = min(checks.as_count(radius, "radius", 0, caller=caller), 8 * width)
-    threads = dispatch.thread_count(n_threads, caller=caller)
+    threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 
     if not len(queries) or not n:
         empty = np.empty(0, dtype=np.int64)
-        return Ranges(np.zeros(len(queries) + 1, dtype=np.int64), empty, empty.astype(np.uint16))
+        return RangeResult(np.zeros(len(queries) + 1, dtype=np.int64), empty, empty.astype(np.uint16))
     offsets, rows, distances = backend.within(
         stored.codes, queries, radius, stored.ties, bitmap, threads, level
     )
-    # The extension's int64 is C's long long, which NumPy shows as another type of the same name.
+    # The extension returns C's long long, which NumPy treats as a type other than int64.
     offsets, rows = offsets.view(np.int64), rows.view(np.int64)
-    return Ranges(offsets, rows if stored.ids is None else stored.ids[rows], distances)
+    return RangeResult(offsets, rows if stored.ids is None else stored.ids[rows], distances)

@@ -21,9 +21,9 @@ class HeldOut:
     """Rows to learn from and rows to judge by, of either view, with the pairs among each."""
 
     fit_rows: tuple[IntArray, IntArray]
-    judge_rows: tuple[IntArray, IntArray]
+    scored_rows: tuple[IntArray, IntArray]
     fit_pairs: ResolvedPairs
-    judge_pairs: ResolvedPairs
+    scored_pairs: ResolvedPairs
 
 
 def hold_out(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,28 +11,11 @@ from numpy.typing import NDArray
 from ..codes import check_padding
 from ..errors import CodeError, InputError
 from ..native import checks
-from ..native.search import IndexedCodes, increasing, run_top_k, run_within
+from ..native.search import IndexedCodes, RangeResult, SearchResult, increasing, run_top_k, run_within
 from ..types import CodeArray
 from .id_rows import bitmap_of, check_unique, grown, largest_id, new_ids, rows_of
 
-__all__ = ["HammingIndex", "RangeResult", "SearchResult"]
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """Nearest codes: ``ids`` int64 and ``distances`` uint16, both (q, min(k, n)), by (distance, id)."""
-
-    ids: NDArray[np.int64]
-    distances: NDArray[np.uint16]
-
-
-@dataclass(frozen=True)
-class RangeResult:
-    """All codes within a radius: query ``q`` found ``ids[offsets[q]:offsets[q + 1]]``, by (distance, id)."""
-
-    offsets: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    distances: NDArray[np.uint16]
+__all__ = ["HammingIndex"]
 
 
 class HammingIndex:
@@ -144,7 +126,7 @@ class HammingIndex:
         """
         caller = "HammingIndex.search"
         stored = self._stored
-        found = run_top_k(
+        return run_top_k(
             stored,
             queries,
             k,
@@ -153,7 +135,6 @@ class HammingIndex:
             kernel=None,
             caller=caller,
         )
-        return SearchResult(found.ids, found.distances)
 
     def within(
         self, queries: CodeArray, radius: int, *, ids: Any = None, n_threads: int | None = None
@@ -176,7 +157,7 @@ class HammingIndex:
         """
         caller = "HammingIndex.within"
         stored = self._stored
-        found = run_within(
+        return run_within(
             stored,
             queries,
             radius,
@@ -185,7 +166,6 @@ class HammingIndex:
             kernel=None,
             caller=caller,
         )
-        return RangeResult(found.offsets, found.ids, found.distances)
 
     def add(self, codes: CodeArray, ids: Any = None) -> None:
         """Append codes.

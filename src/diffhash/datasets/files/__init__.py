@@ -1,9 +1,9 @@
-"""Readers for the field's common feature files, from a path that you give; nothing is downloaded."""
+"""Readers for the usual feature files of cross-modal hashing. You give the path; nothing is downloaded."""
 
 from .embeddings import load_embeddings
 from .flickr import load_mirflickr, load_nuswide
-from .nuswide_text import load_nuswide_features
-from .split_file import load_split
+from .nuswide_features import load_nuswide_features
+from .presplit_file import load_split
 from .wiki import load_wiki
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Embeddings of pictures and captions, such as those of COCO by an image–text model."""
+"""Read embeddings of pictures and captions, such as those of an image–text model on COCO."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...types import IntArray
-from ..paper import MultimodalData, Split
-from .arrays import SINGLE, ArrayFile
+from ..multimodal_data import MultimodalData, Split
+from .array_file import SINGLE, ArrayFile
 from .splits import as_features, as_labels, draw_rows
 
 __all__ = ["load_embeddings"]
@@ -31,29 +31,28 @@ def load_embeddings(
     n_train: int | None = None,
     random_state: int | None = 0,
 ) -> MultimodalData:
-    """Read embeddings of pictures and of their captions.
+    """Read embeddings of pictures and their captions.
 
     Parameters
     ----------
     image, text : paths of .npy, .npz, .mat or HDF5 files
-        Embeddings of shape (n, d) and (n · c, d'), with ``c`` captions for each picture, one after the other
-        (COCO has 5).
-        Without ``text``, one file holds both, as ``image`` and ``text``.
+        Embeddings of shape (n, d) and (n · c, d'). Each picture has ``c`` captions, in consecutive rows
+        (5 for COCO). Without ``text``, the first file has both arrays, named ``image`` and ``text``.
     labels : path, optional
-        One row for each picture: a class, or zeros and ones for several (COCO has 80 categories).
-        Without them, an object's only relatives are its own captions: labels are the pictures' numbers.
+        One row for each picture: a class, or zeros and ones for several categories (80 for COCO).
+        Without labels, only its own captions are relevant to a picture; the labels are then the picture numbers.
     n_test : int
-        Pictures to test on, drawn at random with all their captions. 5,000 is the usual size for COCO
+        Number of test pictures, drawn at random with all their captions. 5,000 is usual for COCO
         (A. Karpathy and L. Fei-Fei, "Deep visual-semantic alignments", CVPR 2015).
     n_train : int or None
-        Pictures to learn from; ``None`` for all others.
+        Number of training pictures; ``None`` for all others.
     random_state : int or None
 
     Returns
     -------
     MultimodalData
-        Rows of ``"text"`` are captions: with several for each picture they are not aligned with those of
-        ``"image"``, and ``Pairs.from_labels`` makes the pairs.
+        Rows of ``"text"`` are captions. If a picture has several captions, the rows of ``"text"`` are not
+        aligned with those of ``"image"``; use ``Pairs.from_labels`` to get the pairs.
 
     Examples
     --------
@@ -71,8 +70,8 @@ def load_embeddings(
     n, captions = X.shape[0], Y.shape[0] // X.shape[0]
     if captions == 0 or Y.shape[0] != n * captions:
         raise InputError(
-            f"{caller}: {Y.shape[0]} captions cannot be the same number for each of {n} pictures. "
-            "Leave out pictures with fewer or more captions."
+            f"{caller}: each of {n} pictures must have the same number of captions, got {Y.shape[0]} captions. "
+            "Remove pictures with fewer or more captions."
         )
     classes = np.arange(n) if labels is None else _labels(labels, n, caller)
     drawn = draw_rows(n, n_test=n_test, n_train=n_train, random_state=random_state, caller=caller)
@@ -92,7 +91,7 @@ def _labels(path: Any, n: int, caller: str) -> NDArray[Any]:
     labels = as_labels(array, "the labels", caller=caller)
     if len(labels) != n:
         raise InputError(
-            f"{caller}: there are {n} pictures and {len(labels)} rows of labels: one for each picture."
+            f"{caller}: there must be one row of labels for each of {n} pictures, got {len(labels)} rows of labels."
         )
     return labels
 

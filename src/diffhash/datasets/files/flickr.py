@@ -1,4 +1,4 @@
-"""MIRFlickr-25K and NUS-WIDE in the ``.mat`` forms of papers on cross-modal hashing."""
+"""Read MIRFlickr-25K and NUS-WIDE from the ``.mat`` files that papers on cross-modal hashing use."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...errors import InputError
 from ...featurizers import PictureFeatures
-from ..paper import MultimodalData
-from .arrays import ArrayFile, existing
+from ..multimodal_data import MultimodalData
+from .array_file import ArrayFile, existing_path
 from .splits import as_features, as_labels, split_rows
 
 __all__ = ["load_mirflickr", "load_nuswide"]
@@ -31,33 +31,33 @@ def load_mirflickr(
     n_train: int | None = 10_000,
     random_state: int | None = 0,
 ) -> MultimodalData:
-    """Read MIRFlickr-25K from ``.mat`` files with pictures, tags and labels of all objects.
+    """Read MIRFlickr-25K from ``.mat`` files with the pictures, tags and labels of all objects.
 
     Parameters
     ----------
     path : path
-        One file with the arrays, or a folder with one file for each, in whatever folders within: image features
-        (``XAll``, or ``IAll`` or ``images``), tags (``YAll``), labels (``LAll``).
+        A file with all arrays, or a folder with one file per array, in subfolders if you like: image features
+        (``XAll``, ``IAll`` or ``images``), tags (``YAll``), labels (``LAll``).
     n_test : int
-        Queries, drawn at random. The rest is the database.
+        Number of queries, drawn at random. The other objects are the database.
     n_train : int or None
-        Objects to learn from, drawn from the database; ``None`` for all of it.
+        Number of training objects, drawn from the database; ``None`` for the whole database.
     random_state : int or None
 
     Returns
     -------
     MultimodalData
-        Views ``"image"`` and ``"text"``; labels are bool of shape (n, n_labels), 24 for this data set.
-        ``data.database`` is everything but the queries.
+        Views ``"image"`` and ``"text"``. Labels are bool of shape (n, n_labels); this data set has 24 labels.
+        ``data.database`` has all objects except the queries.
 
     Notes
     -----
-    The form is that of the files published with Q.-Y. Jiang and W.-J. Li, "Deep cross-modal hashing" (CVPR 2017):
-    20,015 objects, 1,386 tags, 24 labels; 2,000 queries and 10,000 training objects are theirs too, others train
-    on 5,000. Which objects are meant is seldom published: figures of different papers are of different draws.
+    These are the files published with Q.-Y. Jiang and W.-J. Li, "Deep cross-modal hashing" (CVPR 2017):
+    20,015 objects, 1,386 tags, 24 labels. They use 2,000 queries and 10,000 training objects; other papers train
+    on 5,000. Few papers publish which objects they drew, so their results are for different splits.
 
-    Where there are pictures in place of features (``IAll`` of shape (224, 224, 3, n) in MATLAB), their
-    :class:`~diffhash.featurizers.PictureFeatures` are taken, which needs Pillow. Files of MATLAB 7.3 need h5py.
+    If the file has pictures instead of features (``IAll`` of shape (224, 224, 3, n) in MATLAB),
+    :class:`~diffhash.featurizers.PictureFeatures` are computed, which needs Pillow. Files of MATLAB 7.3 need h5py.
     """
     return _load(path, n_test, n_train, random_state, "load_mirflickr")
 
@@ -69,15 +69,15 @@ def load_nuswide(
     n_train: int | None = 10_500,
     random_state: int | None = 0,
 ) -> MultimodalData:
-    """Read NUS-WIDE (of the 10 or 21 most frequent concepts) from ``.mat`` files of the same form.
+    """Read NUS-WIDE (with the 10 or 21 most frequent concepts) from ``.mat`` files in the same format.
 
     Parameters
     ----------
     path : path
         As for :func:`load_mirflickr`.
     n_test, n_train, random_state
-        As there. 2,100 and 10,500 are the sizes of Jiang and Li for 21 concepts; with 10 concepts, 2,000 queries and
-        5,000 training objects are common too.
+        As for :func:`load_mirflickr`. Jiang and Li use 2,100 queries and 10,500 training objects with 21 concepts;
+        with 10 concepts, 2,000 queries and 5,000 training objects are common too.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def load_nuswide(
 def _load(
     path: Any, n_test: int, n_train: int | None, random_state: int | None, caller: str
 ) -> MultimodalData:
-    files = [ArrayFile(file, caller=caller) for file in _files(existing(path, caller), caller)]
+    files = [ArrayFile(file, caller=caller) for file in _files(existing_path(path, caller), caller)]
     labels = as_labels(_find(files, _LABELS, path, caller), "the labels", caller=caller)
     text = as_features(_find(files, _TEXT, path, caller), "the tags", caller=caller)
     image = _find(files, _IMAGE, path, caller)
@@ -110,7 +110,7 @@ def _files(path: Path, caller: str) -> list[Path]:
 
 
 def _find(files: list[ArrayFile], names: tuple[str, ...], path: Any, caller: str) -> Any:
-    """The array under the first of the names that any file has."""
+    """Return the array with the first of these names that any file has."""
     for name in names:
         holders = [file for file in files if name in file]
         if len(holders) > 1:
@@ -120,11 +120,11 @@ def _find(files: list[ArrayFile], names: tuple[str, ...], path: Any, caller: str
             )
         if holders:
             return holders[0][name]
-    raise InputError(f"{caller}: no file of {path} holds {' or '.join(names)}.")
+    raise InputError(f"{caller}: no file of {path} has an array {' or '.join(names)}.")
 
 
 def _pictures(array: NDArray[Any], n: int, caller: str) -> Iterable[NDArray[np.uint8]]:
-    """Blocks of pictures of shape (n, height, width, 3) from MATLAB's (height, width, 3, n)."""
+    """Yield blocks of pictures of shape (n, height, width, 3) from an array of shape (height, width, 3, n)."""
     if array.shape[3] != n or array.shape[2] != 3 or array.dtype != np.uint8:
         raise InputError(
             f"{caller}: pictures must be uint8 of shape (height, width, 3, {n}), got {array.dtype} of shape "

@@ -1,4 +1,4 @@
-"""From all objects of a data set to the parts that the field uses."""
+"""Check features and labels, and split objects into training, test and database parts."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...types import IntArray
 from ...validation import check_count
-from ..paper import MultimodalData, Split
+from ..multimodal_data import MultimodalData, Split
 
-__all__ = ["as_features", "as_labels", "check_rows", "part", "split_rows"]
+__all__ = ["as_features", "as_labels", "check_rows", "select_rows", "split_rows"]
 
 _SPARSE_BELOW = 0.1
 
 
 def as_features(array: Any, name: str, *, caller: str) -> Any:
-    """Features in float32, or float64 as they come; sparse where nine of ten values are zero."""
+    """Return features as float32 or float64; sparse if fewer than one in ten values differ from zero."""
     if scipy.sparse.issparse(array):
         return scipy.sparse.csr_array(array).astype(np.float32)
     if array.ndim != 2 or 0 in array.shape:
@@ -37,10 +37,10 @@ def as_features(array: Any, name: str, *, caller: str) -> Any:
 
 
 def as_labels(array: Any, name: str, *, caller: str) -> NDArray[Any]:
-    """Classes as whole numbers of shape (n,), or several for each object as bool (n, n_labels)."""
+    """Return classes as integers of shape (n,), or several labels per object as bool of shape (n, n_labels)."""
     array = np.asarray(array.toarray() if scipy.sparse.issparse(array) else array)
     if array.ndim == 2 and 1 in array.shape and array.size > 1:
-        array = array.ravel()  # MATLAB has no arrays of one dimension
+        array = array.ravel()  # MATLAB has no 1-d arrays
     ok = array.dtype.kind in "fiub" and array.ndim in (1, 2) and array.size > 0
     if ok and array.ndim == 1:
         whole = array.astype(np.int64)
@@ -51,25 +51,25 @@ def as_labels(array: Any, name: str, *, caller: str) -> NDArray[Any]:
         result = array.astype(np.bool_)
     if not ok:
         raise InputError(
-            f"{caller}: {name} must be classes as whole numbers, or zeros and ones of shape (objects, labels), "
+            f"{caller}: {name} must be integer classes, or zeros and ones of shape (objects, labels), "
             f"got {array.dtype} of shape {array.shape}."
         )
     return result
 
 
 def check_rows(arrays: Mapping[str, Any], *, caller: str) -> int:
-    """Number of rows, which must be the same everywhere."""
+    """Return the number of rows; raise :class:`InputError` if it is not the same for all arrays."""
     rows = {name: int(array.shape[0]) for name, array in arrays.items()}
     if len(set(rows.values())) != 1:
         raise InputError(
-            f"{caller}: row r of everything must be one object, but there are "
+            f"{caller}: all arrays must have the same number of rows, got "
             f"{', '.join(f'{n} rows of {name}' for name, n in rows.items())}."
         )
     return next(iter(rows.values()))
 
 
-def part(views: Mapping[str, Any], labels: NDArray[Any], rows: Any = slice(None)) -> Split:
-    """Some rows of aligned views as a Split."""
+def select_rows(views: Mapping[str, Any], labels: NDArray[Any], rows: Any = slice(None)) -> Split:
+    """Return some rows of aligned views as a Split."""
     chosen = labels[rows]
     return Split({m: X[rows] for m, X in views.items()}, dict.fromkeys(views, chosen))
 
@@ -83,27 +83,27 @@ def split_rows(
     random_state: int | None,
     caller: str,
 ) -> MultimodalData:
-    """Draw queries; the rest is the database, and what is learned from is drawn from the database."""
+    """Draw the queries. All other objects are the database, and training objects are drawn from it."""
     n = check_rows({**views, "labels": labels}, caller=caller)
     test, train, database = draw_rows(
         n, n_test=n_test, n_train=n_train, random_state=random_state, caller=caller
     )
-    searched = part(views, labels, database)
-    learned = searched if n_train is None else part(views, labels, train)
-    return MultimodalData(learned, part(views, labels, test), searched)
+    searched = select_rows(views, labels, database)
+    learned = searched if n_train is None else select_rows(views, labels, train)
+    return MultimodalData(learned, select_rows(views, labels, test), searched)
 
 
 def draw_rows(
     n: int, *, n_test: int, n_train: int | None, random_state: int | None, caller: str
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Row numbers of queries, of what is learned from, and of the database, each in increasing order."""
+    """Draw row numbers of queries, training objects and database, each in increasing order."""
     check_count(n_test, "n_test", caller=caller)
     if n_train is not None:
         check_count(n_train, "n_train", caller=caller)
     if n_test + (n_train or 1) > n:
         raise InputError(
             f"{caller}: there are {n} objects, fewer than n_test={n_test} and n_train={n_train} together. "
-            "Ask for less, or look whether this is the whole file."
+            "Use smaller numbers, or check that the file is complete."
         )
     order = np.random.default_rng(random_state).permutation(n)
     database = np.sort(order[n_test:])

@@ -1,4 +1,4 @@
-"""Wikipedia articles of Rasiwasia et al."""
+"""Read the Wikipedia articles of Rasiwasia et al."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from ...errors import InputError
 from ...types import IntArray
-from ..paper import MultimodalData
-from .arrays import ArrayFile, existing
-from .splits import as_features, check_rows, part
+from ..multimodal_data import MultimodalData
+from .array_file import ArrayFile, existing_path
+from .splits import as_features, check_rows, select_rows
 
 __all__ = ["load_wiki"]
 
@@ -25,22 +25,22 @@ def load_wiki(folder: str | os.PathLike[str]) -> MultimodalData:
     Parameters
     ----------
     folder : path
-        With ``raw_features.mat`` (arrays ``I_tr``, ``T_tr``, ``I_te``, ``T_te``), ``trainset_txt_img_cat.list`` and
-        ``testset_txt_img_cat.list``.
+        It must contain ``raw_features.mat`` (arrays ``I_tr``, ``T_tr``, ``I_te``, ``T_te``),
+        ``trainset_txt_img_cat.list`` and ``testset_txt_img_cat.list``.
 
     Returns
     -------
     MultimodalData
-        Views ``"image"`` (128 visual words) and ``"text"`` (10 topics) of 2,173 training and 693 test articles as
-        they were published, classes 1 to 10 as labels. The split is the files' own.
+        Views ``"image"`` (128 visual words) and ``"text"`` (10 topics) of 2,173 training and 693 test articles.
+        The labels are the classes 1 to 10. The files define the split.
 
     Notes
     -----
-    Data of N. Rasiwasia et al., "A new approach to cross-modal multimedia retrieval", ACM Multimedia 2010. A line of
-    a list has the name of a text, the name of a picture and the number of the class, separated by tabs.
+    Data of N. Rasiwasia et al., "A new approach to cross-modal multimedia retrieval", ACM Multimedia 2010. Each
+    line of a list has the name of a text, the name of a picture and a class number, separated by tabs.
     """
     caller = "load_wiki"
-    folder = existing(folder, caller)
+    folder = existing_path(folder, caller)
     file = ArrayFile(folder / "raw_features.mat", caller=caller)
     parts = []
     for ending, name in _LISTS.items():
@@ -48,9 +48,9 @@ def load_wiki(folder: str | os.PathLike[str]) -> MultimodalData:
             modality: as_features(file.first_of(f"{letter}_{ending}"), f"{letter}_{ending}", caller=caller)
             for modality, letter in (("image", "I"), ("text", "T"))
         }
-        labels = _read_classes(existing(folder / name, caller), caller)
+        labels = _read_classes(existing_path(folder / name, caller), caller)
         check_rows({**views, name: labels}, caller=caller)
-        parts.append(part(views, labels))
+        parts.append(select_rows(views, labels))
     return MultimodalData(*parts)
 
 
@@ -63,7 +63,7 @@ def _read_classes(path: Path, caller: str) -> IntArray:
                 continue
             if not fields[-1].isdecimal():
                 raise InputError(
-                    f"{caller}: line {number} of {path} must end in the number of a class, got {line.strip()[:80]!r}."
+                    f"{caller}: line {number} of {path} must end with a class number, got {line.strip()[:80]!r}."
                 )
             classes.append(int(fields[-1]))
     return np.array(classes, dtype=np.int64)

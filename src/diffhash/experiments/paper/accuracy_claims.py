@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .methods import METHODS
-from .spread import Numbers, Spread
+from .seed_statistics import Numbers, Spread
 from .verdicts import AGREES, BASELINE, OURS, PARTLY, SEARCHED, Finding, figure_length, verdict
 
 __all__ = [

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from ...report.figures import MARGINS, PANEL_SIZE, new_figure, saved_figure, svg_element
 from ...report.style import SOFT, Look, matplotlib_settings
-from .series import SERIES
+from .series_styles import SERIES
 from .summary import Chart, Curve, Panel
 
 __all__ = ["chart_files", "panel_svg"]

@@ -9,7 +9,7 @@ from ...report.html import html_page, page_css
 from ...report.style import GRID, INK, SOFT, Look
 from .figures import panel_svg
 from .results import Results
-from .series import SERIES
+from .series_styles import SERIES
 from .summary import Chart, Summary, Table
 from .verdicts import Finding
 

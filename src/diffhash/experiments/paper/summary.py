@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .findings import check_statements
+from .claims import check_statements
 from .measures import DIRECTIONS, RATES
 from .methods import METHODS
 from .results import Results
-from .spread import Numbers, Spread
+from .seed_statistics import Numbers, Spread
 from .verdicts import Finding
 
 __all__ = ["Chart", "Curve", "Panel", "Summary", "Table", "summarise"]

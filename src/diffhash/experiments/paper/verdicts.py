@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .methods import METHODS
-from .spread import Numbers
+from .seed_statistics import Numbers
 
 __all__ = [
     "AGREES",

@@ -7,7 +7,7 @@ import numpy as np
 from ...datasets import Symbols
 from ...stores import Collection, Hit
 from ...types import IntArray
-from .drawing import picture_address
+from .data_url import picture_address
 from .result import Answer, Found
 
 __all__ = ["PICTURES", "WORDS", "ask_pictures", "ask_words"]

@@ -22,7 +22,7 @@ from ...search import HammingIndex
 from ...stores import Collection
 from ...types import IntArray
 from ..paper.results import describe_environment
-from .drawing import picture_address
+from .data_url import picture_address
 from .questions import ask_pictures, ask_words
 from .result import DemoResult, Direction, Step
 

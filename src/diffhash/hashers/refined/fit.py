@@ -1,4 +1,4 @@
-"""Fitting settings of RefinedHash: features, whitened coordinates, spectral start, refinement."""
+"""One fit of RefinedHash: features, whitened coordinates, spectral start, refinement."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from ...maps.landmarks import choose_landmarks, count_distinct
 from ...maps.whitening import Components, principal_components
 from ...pairs.resolved import ResolvedPairs
 from ...types import FloatArray
-from .settings import Effort, Setting
+from .settings import Effort, Given, Setting
 
-__all__ = ["Candidate", "SettingFitter"]
+__all__ = ["Candidate", "SettingFitter", "fit_setting", "make_fitter"]
 
-#: Means and principal components are those of at most so many rows.
+#: Means and principal components are computed from at most this many rows.
 _SAMPLE = 50_000
 
 
 @dataclass(frozen=True)
 class Basis:
-    """The features of one view, their principal components, and the rows' coordinates along them."""
+    """Feature map of one view, principal components of its features, and coordinates of the rows along them."""
 
     map: FeatureMap
     components: Components
@@ -35,9 +35,10 @@ class Basis:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fitted setting: affine functions of the mapped features of each side.
+    """A fitted setting: for each view an affine function of its coordinates.
 
-    Settings with the same features share ``bases``, which may be large; ``scales`` whiten along them.
+    ``bases`` may be large; settings with the same features share them. ``scales`` whiten the
+    coordinates.
     """
 
     bases: list[Basis]
@@ -46,22 +47,25 @@ class Candidate:
     converged: bool
 
     def projection(self, side: int) -> FloatArray:
-        """(n_bits, n_features_out): what the mapped features are multiplied by."""
+        """Projection of the mapped features, of shape (n_bits, n_features_out)."""
         return (self.bases[side].components.directions @ self._weights(side)).T
 
     def values(self, side: int, X: Any) -> FloatArray:
-        """Real values whose signs are the bits of one side."""
+        """Real values of any rows, whose signs are the bits."""
         return self.bases[side].map.project(X, self.projection(side), self.affine.offsets[side])
 
     def training_values(self, side: int, rows: Any = slice(None)) -> FloatArray:
-        """The same of rows that were learned from."""
+        """The same for training rows."""
         coordinates = self.bases[side].coordinates[rows]
         weights, offsets = self._weights(side), self.affine.offsets[side]
         values = coordinates @ weights.astype(coordinates.dtype) + offsets.astype(coordinates.dtype)
         return np.asarray(values)
 
-    def evened(self, min_share: float) -> Candidate:
-        """The same, but bits that fewer than this share of a view's rows have or lack change at their median."""
+    def without_constant_bits(self, min_share: float) -> Candidate:
+        """The same with the median as threshold of every bit that is nearly constant.
+
+        A bit is nearly constant if fewer than ``min_share`` of the rows of a view are on one side.
+        """
         offsets = []
         for side in range(len(self.bases)):
             values, offset = self.training_values(side), self.affine.offsets[side].copy()
@@ -78,7 +82,7 @@ class Candidate:
 
 
 class SettingFitter:
-    """Fits one setting after another to the same rows; features that two settings share are made once.
+    """Fits settings to the same rows; features that several settings share are computed once.
 
     Parameters
     ----------
@@ -113,7 +117,7 @@ class SettingFitter:
         self._starts: dict[Any, Affine] = {}
 
     def fit(self, setting: Setting, progress: Progress | None = None) -> Candidate:
-        """Maps, start and refined functions of one setting."""
+        """Fit one setting."""
         effort, pairs = self._effort, self._pairs
         if setting.kind not in self._bases:
             self._bases[setting.kind] = [self._basis(X, side, setting) for side, X in enumerate(self._views)]
@@ -140,7 +144,7 @@ class SettingFitter:
     def _start(
         self, setting: Setting, x: FloatArray, y: FloatArray | None, scales: list[FloatArray]
     ) -> Affine:
-        """Penalty, target and iterations do not matter to it."""
+        """The spectral start. It does not depend on penalty, target and iterations."""
         kind, key = setting.kind, (setting.kind, setting.ridge, setting.strongest_only)
         if key not in self._starts:
             if kind not in self._spectral:
@@ -170,14 +174,14 @@ class SettingFitter:
             return LinearMap.fit(X, standardize=True, who=who)
         metric = setting.metric
         if metric == "hellinger" and not setting.strict_metric and not never_negative(X):
-            metric = "euclidean"  # the other view alone is a histogram
+            metric = "euclidean"  # only the other view is a histogram
         fitted = KernelMap.fit(X, self._landmarks(X, side), metric=metric, who=who)
         fitted.bandwidth *= setting.width
         fitted.mean = _mean_features(sample, fitted)
         return fitted
 
     def _landmarks(self, X: Any, side: int) -> FloatArray:
-        """The same for all distances and widths."""
+        """Landmarks of a view; all metrics and widths share them."""
         if side not in self._chosen:
             self._chosen[side] = self._choose_landmarks(X, side)
         return self._chosen[side]
@@ -191,8 +195,38 @@ class SettingFitter:
         try:
             return choose(min(self._effort.n_landmarks, X.shape[0]))
         except ParameterError:
-            # Many repeated objects: as many landmarks as there are different ones.
+            # Many objects are equal: take every distinct one.
             return choose(count_distinct(X))
+
+
+def make_fitter(
+    views: list[Any], pairs: ResolvedPairs, effort: Effort, given: Given, *, caller: str
+) -> SettingFitter:
+    """A fitter with the weight and the seed that the user gave."""
+    return SettingFitter(
+        views,
+        pairs,
+        effort,
+        positive_weight=given.positive_weight,
+        random_state=given.random_state,
+        caller=caller,
+    )
+
+
+def fit_setting(
+    fitter: SettingFitter, setting: Setting, given: Given, min_share: float, progress: Progress | None
+) -> tuple[Candidate, list[float]]:
+    """Fit one setting with all iterations; also returns the loss after each."""
+    losses: list[float] = []
+
+    def record(iteration: int, loss: float) -> None:
+        losses.append(loss)
+        if progress is not None:
+            progress(iteration, loss)
+
+    iterations = given.max_iter if setting.iterations else 0
+    fitted = fitter.fit(replace(setting, iterations=iterations), record)
+    return fitted.without_constant_bits(min_share), losses
 
 
 def _mean_features(X: Any, fitted: KernelMap) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How RefinedHash chooses its settings: on held-out objects, giving up early on what is clearly worse."""
+"""How RefinedHash chooses its settings: by trial fits that are scored on held-out objects."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ import numpy as np
 from ...codes import pack
 from ...errors import InputError, ParameterError
 from ...evaluation.pair_score import score_codes
-from ...pairs.holdout import HeldOut
+from ...maps.kernel import never_negative
+from ...pairs.holdout import HeldOut, hold_out
 from ...pairs.resolved import ResolvedPairs
 from ...types import IntArray
-from .fit import Candidate, SettingFitter
-from .settings import Setting
+from .fit import Candidate, SettingFitter, make_fitter
+from .settings import Given, Setting, as_start, first_settings, other_targets, search_effort, search_plan
 
-__all__ = ["Judge", "SettingSearch", "score_of_training", "some_rows"]
+__all__ = ["SettingSearch", "Trial", "choose_settings", "score_of_training", "some_rows"]
 
-#: A setting that is worse than the best of its split by more than this share is not tried on the next split.
-_GIVE_UP = 0.03
-#: Settings whose scores differ by less than this share are as good on unseen objects, as far as can be told.
-_AS_GOOD = 0.02
-#: Objects of each view that tell how well the training objects are separated.
-_ENOUGH = 5000
+#: A setting whose score is lower than the best of its split by more than this share is dropped.
+_DROP_BELOW = 0.03
+#: Settings whose scores differ by less than this share count as equally good.
+_EQUALLY_GOOD = 0.02
+#: Objects that take part in trial fits: a label says more about an object than one partner.
+_SEARCH_LABELLED, _SEARCH_PAIRED = 1500, 3000
+_SEARCH_SPLITS = 2
+#: Training objects of each view on which final fits are compared.
+_COMPARED_OBJECTS = 5000
 
 
-class Judge:
-    """Fits settings to one part of the objects and scores them on another.
+class Trial:
+    """One split of the objects: fits settings to one part and scores them on the other.
 
     Parameters
     ----------
@@ -46,40 +50,40 @@ class Judge:
         make_fitter: Callable[[list[Any], ResolvedPairs], SettingFitter],
     ) -> None:
         self._fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
-        self._judge_views = [view[rows] for view, rows in zip(views, split.judge_rows, strict=False)]
+        self._scored_views = [view[rows] for view, rows in zip(views, split.scored_rows, strict=False)]
         self._split = split
         self._pairs = pairs
         self._fitter = make_fitter(self._fit_views, split.fit_pairs)
         self._fitted: dict[Setting, Candidate] = {}
 
-    def mark(self, setting: Setting) -> float:
-        """Score of unseen objects among themselves; 0 where the objects are too few or too much alike to learn from."""
+    def score(self, setting: Setting) -> float:
+        """Score of held-out objects among themselves; 0 if the setting cannot be fitted to so few objects."""
         try:
             fitted = self._fitted[setting] = self._fitter.fit(setting)
         except (InputError, ParameterError):
             return 0.0
-        codes = _codes(fitted, self._judge_views)
-        return score_codes(codes[0], codes[-1], self._split.judge_pairs)
+        codes = _codes(fitted, self._scored_views)
+        return score_codes(codes[0], codes[-1], self._split.scored_pairs)
 
-    def known(self, setting: Setting) -> float:
-        """Score of unseen objects among those learned from too; the setting must have been marked.
+    def score_among_known(self, setting: Setting) -> float:
+        """Score of held-out objects that search among training objects; call :meth:`score` first.
 
-        With labels they look for the latter, of which many are similar; otherwise for their own partners.
+        With labels they search for training objects, otherwise for their own partners among all.
         """
         if setting not in self._fitted:
             return 0.0
         fitted = self._fitted[setting]
-        unseen, learned = (_codes(fitted, views) for views in (self._judge_views, self._fit_views))
+        unseen, learned = (_codes(fitted, views) for views in (self._scored_views, self._fit_views))
         if self._pairs.positive is not None:
             learned = [np.concatenate(sides) for sides in zip(unseen, learned, strict=True)]
         return (
-            score_codes(unseen[0], learned[1], self._to_known(flip=False), ways="there")
-            + score_codes(learned[0], unseen[1], self._to_known(flip=True), ways="back")
+            score_codes(unseen[0], learned[1], self._to_known(flip=False), queries="x")
+            + score_codes(learned[0], unseen[1], self._to_known(flip=True), queries="y")
         ) / 2
 
     def _to_known(self, *, flip: bool) -> ResolvedPairs:
-        """Pairs of unseen rows with the rows that :meth:`known` adds to them."""
-        fit, judge, pairs = self._split.fit_rows, self._split.judge_rows, self._split.judge_pairs
+        """Pairs of held-out rows with the rows that :meth:`score_among_known` adds to them."""
+        fit, judge, pairs = self._split.fit_rows, self._split.scored_rows, self._split.scored_pairs
         rows = [judge[0], judge[1]]
         side = 0 if flip else 1
         rows[side] = fit[side] if pairs.positive is None else np.concatenate([judge[side], fit[side]])
@@ -90,70 +94,113 @@ class Judge:
 
 
 class SettingSearch:
-    """The best of some settings so far.
+    """Scores of the settings that were tried.
 
     Parameters
     ----------
-    judges : list of Judge
+    trials : list of Trial
         One for each split.
     """
 
-    def __init__(self, judges: list[Judge]) -> None:
-        self._judges = judges
-        self._marks: dict[Setting, list[float]] = {}
+    def __init__(self, trials: list[Trial]) -> None:
+        self._trials = trials
+        self._scores: dict[Setting, list[float]] = {}
 
     def try_all(self, settings: list[Setting]) -> Setting:
-        """The best setting, of these and of those tried before."""
-        running = [setting for setting in settings if setting not in self._marks]
-        for number, judge in enumerate(self._judges):
+        """Try settings; return the best of these and of all tried before."""
+        running = [setting for setting in settings if setting not in self._scores]
+        for number, trial in enumerate(self._trials):
             for setting in running:
-                self._marks.setdefault(setting, []).append(judge.mark(setting))
-            best = max(marks[number] for marks in self._marks.values() if len(marks) > number)
-            running = [s for s in running if self._marks[s][number] >= (1 - _GIVE_UP) * best]
-        scores = self._scores()
-        return max(scores, key=lambda setting: scores[setting])
+                self._scores.setdefault(setting, []).append(trial.score(setting))
+            best = max(scores[number] for scores in self._scores.values() if len(scores) > number)
+            running = [s for s in running if self._scores[s][number] >= (1 - _DROP_BELOW) * best]
+        means = self._means()
+        return max(means, key=lambda setting: means[setting])
 
-    def settle(self, as_start: Callable[[Setting], Setting]) -> Setting:
-        """Of settings that are as good on unseen objects, the one that finds them best among known ones.
+    def settle(self, start_of: Callable[[Setting], Setting]) -> Setting:
+        """Among the equally good settings, the one that finds held-out objects best among known ones.
 
-        Its spectral start takes its place if that is better on unseen objects.
+        If its spectral start has a better score, the start is returned.
         """
-        scores = self._scores()
-        enough = (1 - _AS_GOOD) * max(scores.values())
-        near = [setting for setting, score in scores.items() if score >= enough]
-        chosen = max(near, key=lambda s: (np.mean([judge.known(s) for judge in self._judges]), scores[s]))
-        start = as_start(chosen)
+        means = self._means()
+        enough = (1 - _EQUALLY_GOOD) * max(means.values())
+        good = [setting for setting, score in means.items() if score >= enough]
+        chosen = max(good, key=lambda s: (self._mean_among_known(s), means[s]))
+        start = start_of(chosen)
         self.try_all([start])
-        scores = self._scores()
-        return start if scores.get(start, -1.0) > scores[chosen] else chosen
+        means = self._means()
+        return start if means.get(start, -1.0) > means[chosen] else chosen
 
-    def holds_its_own(self, setting: Setting, other: Setting) -> bool:
-        """Whether a setting is at least as good as another on the first split."""
-        marks = []
+    def is_as_good(self, setting: Setting, other: Setting) -> bool:
+        """Whether a setting scores at least as high as another on the first split."""
         for one in (setting, other):
-            if one not in self._marks:
-                self._marks[one] = [self._judges[0].mark(one)]
-            marks.append(self._marks[one][0])
-        return marks[0] >= marks[1]
+            if one not in self._scores:
+                self._scores[one] = [self._trials[0].score(one)]
+        return self._scores[setting][0] >= self._scores[other][0]
 
-    def _scores(self) -> dict[Setting, float]:
-        """Means over the splits, of the settings that were tried on all of them."""
-        return {
-            setting: float(np.mean(marks))
-            for setting, marks in self._marks.items()
-            if len(marks) == len(self._judges)
-        }
+    def _means(self) -> dict[Setting, float]:
+        """Mean score of each setting that was tried on all splits."""
+        complete = {s: scores for s, scores in self._scores.items() if len(scores) == len(self._trials)}
+        return {setting: float(np.mean(scores)) for setting, scores in complete.items()}
+
+    def _mean_among_known(self, setting: Setting) -> float:
+        return float(np.mean([trial.score_among_known(setting) for trial in self._trials]))
+
+
+def choose_settings(
+    views: list[Any], pairs: ResolvedPairs, given: Given, validation_share: float, *, caller: str
+) -> list[Setting]:
+    """The best setting on held-out objects, then its rivals, which only a full fit can compare with it.
+
+    With too few objects to hold some out, this is the first setting of the plan.
+    """
+    rng = np.random.default_rng(given.random_state)
+    # Each object belongs to one or a few partners, and to no other object.
+    partnered = pairs.groups is None and pairs.negative is None
+    histograms = any(map(never_negative, views))
+    n_objects = _SEARCH_LABELLED if pairs.labelled else _SEARCH_PAIRED
+    splits = hold_out(pairs, validation_share, n_objects, rng, _SEARCH_SPLITS)
+    if not splits:
+        return first_settings(given, partnered=partnered, histograms=histograms)[:1]
+    effort = search_effort(given, partnered=partnered)
+    search = SettingSearch(
+        [
+            Trial(views, pairs, split, lambda v, p: make_fitter(v, p, effort, given, caller=caller))
+            for split in splits
+        ]
+    )
+    first, steps = search_plan(given, partnered=partnered, histograms=histograms)
+    best = search.try_all(first)
+    for step in steps:
+        best = search.try_all(step(best))
+    if not pairs.one_view and pairs.negative is None:
+        best = search.settle(as_start)
+    rivals = _rivals(best, pairs, given)
+    return [best, *(rival for rival in rivals if search.is_as_good(rival, as_start(rival)))]
+
+
+def _rivals(setting: Setting, pairs: ResolvedPairs, given: Given) -> list[Setting]:
+    """The same setting with another target for negatives, if there are more classes than n_bits + 1.
+
+    At most m + 1 vectors of m dimensions can all have negative products. With more classes some
+    classes come to share a code, more often with one target than with the other. Trial fits are too
+    small to show it; a full fit shows it on the training objects.
+    """
+    groups = pairs.groups
+    if groups is None or groups.sets is not None or pairs.negative is not None:
+        return []
+    return other_targets(given, setting) if groups.n_groups > given.n_bits + 1 else []
 
 
 def some_rows(pairs: ResolvedPairs, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Some thousand rows of each view; the same of both where they may be the same objects."""
-    x = rng.permutation(pairs.n_x)[:_ENOUGH]
+    """Random rows of each view; the same rows of both if they may be the same objects."""
+    x = rng.permutation(pairs.n_x)[:_COMPARED_OBJECTS]
     together = pairs.one_view or pairs.n_x == pairs.n_y
-    return x, x if together else rng.permutation(pairs.n_y)[:_ENOUGH]
+    return x, x if together else rng.permutation(pairs.n_y)[:_COMPARED_OBJECTS]
 
 
 def score_of_training(fitted: Candidate, rows: tuple[IntArray, IntArray], among: ResolvedPairs) -> float:
-    """How well rows that were learned from find each other, given the pairs among them."""
+    """How well training rows find each other, given the pairs among them."""
     codes = [pack(fitted.training_values(side, rows[side]) >= 0) for side in range(len(fitted.bases))]
     return score_codes(codes[0], codes[-1], among)
 

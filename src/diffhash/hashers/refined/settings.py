@@ -1,13 +1,14 @@
-"""What RefinedHash can choose between when a setting is "auto", and how much it spends on that."""
+"""The settings that RefinedHash tries when a parameter is "auto", and the size of each trial fit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
 __all__ = [
     "Effort",
+    "Given",
     "Setting",
     "as_start",
     "first_settings",
@@ -17,21 +18,39 @@ __all__ = [
     "search_plan",
 ]
 
-#: Coordinates of each view when max_rank is "auto": features of sparse words need many; those of many
-#: rows, which must stay in memory, get fewer.
-_KERNEL_RANK, _KERNEL_RANK_OF_MANY, _LINEAR_RANK = 512, 256, 1024
+#: Coordinates of each view when max_rank is "auto". Sparse word counts need many. With many objects there
+#: are fewer, since the coordinates of all objects are kept in memory.
+_KERNEL_RANK, _KERNEL_RANK_MANY_OBJECTS, _LINEAR_RANK = 512, 256, 1024
 _MANY_OBJECTS = 50_000
-#: Slopes of the smooth sign, round after round.
+#: Slope of tanh in each round.
 _SLOPES = (1.0, 2.0)
-#: Iterations while searching.
+#: Iterations of a trial fit.
 _SEARCH_ITERATIONS = 12
-#: The last one where a view is never negative.
+#: "hellinger" is tried only if a view has no negative values.
 _METRICS = ["euclidean", "diagonal", "hellinger"]
 
 
 @dataclass(frozen=True)
+class Given:
+    """The parameters of RefinedHash as the user gave them; "auto" leaves a choice to the search."""
+
+    n_bits: int
+    features: str
+    n_landmarks: int
+    metric: str
+    width: float | str
+    ridge: float | str
+    penalty: float | str
+    negative_target: float | str
+    positive_weight: float
+    max_rank: int | str
+    max_iter: int
+    random_state: int | None
+
+
+@dataclass(frozen=True)
 class Effort:
-    """What a fit may cost; the search for settings takes less than the final fit."""
+    """Size of a fit; trial fits are smaller than the final one."""
 
     n_bits: int
     n_landmarks: int
@@ -42,7 +61,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Setting:
-    """What "auto" chooses; no iterations: the spectral start as it is."""
+    """Everything that "auto" chooses. With 0 iterations the spectral start is used as it is."""
 
     features: str
     metric: str
@@ -56,28 +75,29 @@ class Setting:
 
     @property
     def kind(self) -> tuple[str, str, float]:
-        """What decides the features."""
+        """The part of a setting that decides the features; settings of one kind share them."""
         return self.features, self.metric, self.width
 
 
-#: Settings to try beside the best one so far.
+T = TypeVar("T")
+#: From the best setting so far to the settings to try next.
 Step: TypeAlias = Callable[[Setting], list[Setting]]
 
 
-def full_effort(hasher: Any, n_objects: int) -> Effort:
-    """Of the final fit to so many objects."""
-    kernel = _KERNEL_RANK if n_objects <= _MANY_OBJECTS else _KERNEL_RANK_OF_MANY
-    kernel, linear = (
-        rank if hasher.max_rank == "auto" else hasher.max_rank for rank in (kernel, _LINEAR_RANK)
-    )
-    return Effort(hasher.n_bits, hasher.n_landmarks, kernel, linear, _SLOPES)
+def full_effort(given: Given, n_objects: int) -> Effort:
+    """Size of the final fit to ``n_objects`` objects."""
+    kernel = _KERNEL_RANK if n_objects <= _MANY_OBJECTS else _KERNEL_RANK_MANY_OBJECTS
+    linear = _LINEAR_RANK
+    if not isinstance(given.max_rank, str):
+        kernel = linear = given.max_rank
+    return Effort(given.n_bits, given.n_landmarks, kernel, linear, _SLOPES)
 
 
-def search_effort(hasher: Any, *, partnered: bool) -> Effort:
-    """Of each fit that only judges a setting."""
-    full = full_effort(hasher, 0)
+def search_effort(given: Given, *, partnered: bool) -> Effort:
+    """Size of a trial fit."""
+    full = full_effort(given, 0)
     return Effort(
-        # Of partners the best settings for few bits and for many differ; otherwise few tell enough.
+        # If each object has one partner, the best settings depend on the number of bits.
         n_bits=min(full.n_bits, 128 if partnered else 32),
         n_landmarks=min(full.n_landmarks, 250),
         kernel_rank=min(full.kernel_rank, 128),
@@ -86,15 +106,15 @@ def search_effort(hasher: Any, *, partnered: bool) -> Effort:
     )
 
 
-def search_plan(hasher: Any, *, partnered: bool, histograms: bool) -> tuple[list[Setting], list[Step]]:
-    """What to try first, and then, one thing after another, beside the best setting so far.
+def search_plan(given: Given, *, partnered: bool, histograms: bool) -> tuple[list[Setting], list[Step]]:
+    """The settings to try first, and the steps that follow.
 
-    Refinement gains much where many objects belong together, so kinds of features are compared refined.
-    Where objects are ``partnered``, each with its partner alone, the spectral start is often the better
-    half of the method, and cheap: kinds of features are compared by it.
+    With labels the refinement gains much, so kinds of features are compared after it. If objects are
+    ``partnered`` (each belongs to one partner only), the spectral start is often as good and much
+    cheaper, so kinds of features are compared by their starts.
     """
-    kinds = first_settings(hasher, partnered=partnered, histograms=histograms)
-    widths, penalties, ridges, targets = _neighbours(hasher, partnered)
+    kinds = first_settings(given, partnered=partnered, histograms=histograms)
+    widths, penalties, ridges, targets = _neighbours(given, partnered)
     if not partnered:
         return kinds, [widths, penalties, ridges, targets, lambda best: [as_start(best)]]
     starts = [as_start(kind) for kind in kinds]
@@ -119,65 +139,66 @@ def _strongest_only(best: Setting) -> list[Setting]:
 
 
 def as_start(setting: Setting) -> Setting:
-    """The spectral start of a setting, to which penalty and target mean nothing."""
+    """The spectral start of a setting. It does not depend on penalty and target."""
     return replace(setting, iterations=0, penalty=0.0, negative_target=0.0)
 
 
-def first_settings(hasher: Any, *, partnered: bool, histograms: bool) -> list[Setting]:
-    """Kinds of features, at a middling regularisation."""
+def first_settings(given: Given, *, partnered: bool, histograms: bool) -> list[Setting]:
+    """One setting for each kind of features, with medium regularisation."""
     base = Setting(
         features="kernel",
         metric=_METRICS[0],
-        strict_metric=hasher.metric != "auto",
-        width=_options(hasher.width, [1.5])[0],
-        ridge=_options(hasher.ridge, [0.03])[0],
+        strict_metric=given.metric != "auto",
+        width=_options(given.width, [1.5])[0],
+        ridge=_options(given.ridge, [0.03])[0],
         strongest_only=False,
-        penalty=_options(hasher.penalty, [0.003])[0],
-        negative_target=_targets(hasher, partnered)[0],
-        iterations=min(_SEARCH_ITERATIONS, hasher.max_iter),
+        penalty=_options(given.penalty, [0.003])[0],
+        negative_target=_targets(given, partnered)[0],
+        iterations=min(_SEARCH_ITERATIONS, given.max_iter),
     )
     found = []
-    for kind in _options(hasher.features, ["kernel", "linear"]):
+    for kind in _options(given.features, ["kernel", "linear"]):
         if kind == "linear":
             found.append(replace(base, features="linear", width=1.0))
             continue
-        metrics = _options(hasher.metric, _METRICS if histograms else _METRICS[:2])
+        metrics = _options(given.metric, _METRICS if histograms else _METRICS[:2])
         found += [replace(base, metric=metric) for metric in metrics]
     return found
 
 
-def other_targets(hasher: Any, setting: Setting) -> list[Setting]:
-    """The same with other targets for negatives, where they are free to choose and matter."""
-    free = _targets(hasher, partnered=False) if setting.iterations else []
+def other_targets(given: Given, setting: Setting) -> list[Setting]:
+    """The same setting with the other targets for negatives; none if the target is given or has no effect."""
+    free = _targets(given, partnered=False) if setting.iterations else []
     return [replace(setting, negative_target=t) for t in free if t != setting.negative_target]
 
 
-def _neighbours(hasher: Any, partnered: bool) -> tuple[Step, Step, Step, Step]:
-    """Settings that differ in one thing that is "auto": width, penalty, ridge, target."""
+def _neighbours(given: Given, partnered: bool) -> tuple[Step, Step, Step, Step]:
+    """Steps that change one value that is "auto": width, penalty, ridge, target."""
 
     def widths(best: Setting) -> list[Setting]:
-        wide = hasher.width == "auto" and best.features == "kernel"
+        wide = given.width == "auto" and best.features == "kernel"
         return [replace(best, width=4.0)] if wide else []
 
     def penalties(best: Setting) -> list[Setting]:
-        lighter = hasher.penalty == "auto" and best.iterations
+        lighter = given.penalty == "auto" and best.iterations
         return [replace(best, penalty=best.penalty / 10)] if lighter else []
 
     def ridges(best: Setting) -> list[Setting]:
-        factors = (0.1, 3.0) if hasher.ridge == "auto" else ()
+        factors = (0.1, 3.0) if given.ridge == "auto" else ()
         return [replace(best, ridge=best.ridge * factor) for factor in factors]
 
     def targets(best: Setting) -> list[Setting]:
-        others = _targets(hasher, partnered)[1:] if best.iterations else []
+        others = _targets(given, partnered)[1:] if best.iterations else []
         return [replace(best, negative_target=target) for target in others]
 
     return widths, penalties, ridges, targets
 
 
-def _targets(hasher: Any, partnered: bool) -> list[float]:
-    # Many classes, or a class for every object: no code can be opposite to all the others.
-    return _options(hasher.negative_target, [-1.0 if partnered else -0.7, 0.0])
+def _targets(given: Given, partnered: bool) -> list[float]:
+    # With many classes no code can be opposite to all the others.
+    return _options(given.negative_target, [-1.0 if partnered else -0.7, 0.0])
 
 
-def _options(value: Any, choices: list[Any]) -> list[Any]:
-    return choices if isinstance(value, str) and value == "auto" else [value]
+def _options(value: T | str, choices: list[T]) -> list[T]:
+    """The choices for "auto", otherwise the given value alone."""
+    return choices if isinstance(value, str) and value == "auto" else [value]  # type: ignore[list-item]

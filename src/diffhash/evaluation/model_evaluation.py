@@ -1,0 +1,76 @@
+"""Evaluate a model in all directions: from every modality into every modality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..types import CodeArray, Views
+from .code_evaluation import Evaluation, evaluate
+
+__all__ = ["evaluate_model"]
+
+
+class Encoder(Protocol):
+    """A fitted hasher, a model, or anything else that encodes."""
+
+    def encode(self, X: Any, modality: str | None = None) -> CodeArray:
+        """Return packed codes of objects of one modality."""
+
+
+def evaluate_model(
+    hasher: Encoder,
+    views: Views,
+    labels: Mapping[str, Any],
+    *,
+    database: Views | None = None,
+    database_labels: Mapping[str, Any] | None = None,
+) -> dict[tuple[str, str], Evaluation]:
+    """Evaluate retrieval from every modality into every modality, including itself.
+
+    Parameters
+    ----------
+    hasher : fitted hasher or HashModel
+    views, labels : dicts by modality
+        The queries. Row r of every view is one object.
+    database, database_labels : dicts by modality, optional
+        The items to search. By default these are the queries themselves; within one modality the
+        query's own item is then left out. If the model was not fitted on the queries, this measures
+        retrieval of *unseen* items. Many papers search the training items instead, which also
+        rewards memorised codes.
+
+    Returns
+    -------
+    dict of Evaluation by (modality of the query, modality of the database)
+
+    Examples
+    --------
+    >>> import diffhash as dh
+    >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=400, n_test=100, random_state=0)
+    >>> pairs = dh.Pairs.from_labels(data.train.labels["x"], data.train.labels["y"])
+    >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, pairs)
+    >>> sorted(dh.evaluation.evaluate_model(hasher, data.test.views, data.test.labels))
+    [('x', 'x'), ('x', 'y'), ('y', 'x'), ('y', 'y')]
+    """
+    if (database is None) != (database_labels is None):
+        raise ParameterError("evaluate_model: give both the database and its labels, or neither.")
+    queries = {m: hasher.encode(X, modality=m) for m, X in views.items()}
+    if database is None or database_labels is None:
+        items, item_labels = queries, labels
+    else:
+        items = {m: hasher.encode(X, modality=m) for m, X in database.items()}
+        item_labels = database_labels
+    return {
+        (q, d): evaluate(
+            queries[q],
+            items[d],
+            labels[q],
+            item_labels[d],
+            own=np.arange(len(queries[q])) if items is queries and q == d else None,
+        )
+        for q in queries
+        for d in items
+    }

@@ -1,0 +1,274 @@
+"""The useful subspace: directions along which pairs agree more than shuffled pairs, and bits inside it.
+
+The covariance difference of shuffled objects shows how strong a direction is by chance. Directions
+that are stronger span the useful subspace. A fitted rotation then turns it into bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg
+
+from ..maps import MappedView
+from ..pairs.resolved import ResolvedPairs
+from ..types import FloatArray
+from .projections import eigen_projections, singular_projections
+from .view_moments import DifferenceSettings, view_difference
+
+__all__ = [
+    "Subspace",
+    "bits_in_subspace",
+    "decompose_difference",
+    "largest_strength",
+    "rotated_directions",
+    "rotated_frame",
+    "sample_rows",
+    "shuffled_differences",
+    "useful_rank",
+    "useful_subspace",
+]
+
+#: Number of shuffles in the permutation test.
+N_PERMUTATIONS = 5
+#: An approximate decomposition has at most this many directions.
+_MAX_DIRECTIONS = 256
+#: Up to this size a full eigenvalue decomposition is as fast as Lanczos' method.
+_SMALL = 256
+
+
+@dataclass(frozen=True)
+class Subspace:
+    """Paired directions of two views, the strongest first; with one view both sides are the same.
+
+    Attributes
+    ----------
+    P, Q : arrays of shape (rank, d), (rank, d')
+        Rows are orthonormal.
+    strengths : array of shape (rank,)
+        Singular values; with one view, magnitudes of the negative eigenvalues.
+    """
+
+    P: FloatArray
+    Q: FloatArray
+    strengths: FloatArray
+
+    def first(self, rank: int) -> Subspace:
+        """The strongest directions only."""
+        return Subspace(self.P[:rank], self.Q[:rank], self.strengths[:rank])
+
+
+def decompose_difference(matrix: FloatArray, n_directions: int, *, one_view: bool) -> Subspace:
+    """Directions that minimise the paper's trace: singular vectors, or eigenvectors with one view.
+
+    ``strengths`` has one entry for each direction that exists, also for those that are left out.
+    """
+    if one_view:
+        P, values = eigen_projections(matrix, n_directions)
+        # Only directions of negative eigenvalues lower the loss.
+        return Subspace(P, P, np.maximum(-values, 0.0))
+    return Subspace(*singular_projections(matrix, n_directions))
+
+
+def _approximate_directions(matrix: FloatArray) -> Subspace:
+    """The leading 256 directions of a large matrix, several times faster than a full decomposition.
+
+    They are eigenvectors of the matrix times its transpose, which loses digits of the small singular
+    vectors only.
+    """
+    if min(matrix.shape) <= _MAX_DIRECTIONS:
+        return decompose_difference(matrix, min(matrix.shape), one_view=False)
+    n = len(matrix)
+    _, vectors = scipy.linalg.eigh(matrix @ matrix.T, subset_by_index=[n - _MAX_DIRECTIONS, n - 1])
+    P = vectors[:, ::-1].T
+    Q = -(P @ matrix)
+    strengths = np.linalg.norm(Q, axis=1)
+    kept = strengths > 1e-6 * strengths[0]
+    return Subspace(P[kept], Q[kept] / strengths[kept, None], strengths[kept])
+
+
+def shuffled_differences(
+    x: MappedView,
+    y: MappedView,
+    pairs: ResolvedPairs,
+    settings: DifferenceSettings,
+    rng: np.random.Generator,
+) -> Iterator[FloatArray]:
+    """Covariance differences after the objects of one view were shuffled, so that pairs mean nothing."""
+    for _ in range(N_PERMUTATIONS):
+        shuffled = y.shuffled(rng)
+        yield view_difference(shuffled if pairs.one_view else x, shuffled, pairs, settings)
+
+
+def useful_subspace(
+    matrix: FloatArray,
+    shuffled: Iterable[FloatArray],
+    rng: np.random.Generator,
+    *,
+    one_view: bool,
+    approximate: bool = False,
+) -> Subspace:
+    """Directions that are stronger than the strongest direction of every shuffled difference.
+
+    Parameters
+    ----------
+    matrix : array of shape (d, d')
+        Covariance difference of the pairs.
+    shuffled : arrays of the same shape
+        See :func:`shuffled_differences`.
+    rng : Generator
+        Starts Lanczos' method for large matrices.
+    one_view : bool
+        Whether both sides are the same view; then eigenvectors are taken.
+    approximate : bool
+        Take at most 256 directions of a large matrix, faster.
+    """
+    if approximate and not one_view:
+        found = _approximate_directions(matrix)
+    else:
+        found = decompose_difference(matrix, min(matrix.shape), one_view=one_view)
+    null = [largest_strength(each, rng, one_view=one_view) for each in shuffled]
+    return found.first(useful_rank(found.strengths, np.array(null)))
+
+
+def useful_rank(strengths: FloatArray, null: FloatArray) -> int:
+    """How many directions are stronger than chance: at least 1.
+
+    Parameters
+    ----------
+    strengths : array of shape (k,), decreasing
+        Singular values of the covariance difference.
+    null : array of shape (n_permutations,)
+        The largest singular value of each shuffled difference.
+
+    Notes
+    -----
+    This is a permutation test at the level 1 / (n_permutations + 1).
+
+    Examples
+    --------
+    >>> useful_rank(np.array([5.0, 3.0, 1.0]), np.array([1.2, 0.9]))
+    2
+    """
+    return max(1, int((strengths > null.max(initial=0.0)).sum()))
+
+
+def largest_strength(matrix: FloatArray, rng: np.random.Generator, *, one_view: bool) -> float:
+    """The largest singular value; with one view, the magnitude of the most negative eigenvalue."""
+    if one_view:
+        return max(0.0, -float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]))
+    if min(matrix.shape) <= _SMALL:
+        gram = matrix @ matrix.T if len(matrix) <= matrix.shape[1] else matrix.T @ matrix
+        return float(np.sqrt(max(0.0, np.linalg.eigvalsh(gram)[-1])))
+    v0 = rng.standard_normal(min(matrix.shape))
+    return float(scipy.sparse.linalg.svds(matrix, k=1, v0=v0, return_singular_vectors=False)[0])
+
+
+def rotated_directions(
+    x: MappedView,
+    y: MappedView,
+    pairs: ResolvedPairs,
+    settings: DifferenceSettings,
+    n_bits: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Projections inside the useful subspace, rotated so that signs keep as much of it as possible.
+
+    Parameters
+    ----------
+    x, y : MappedView
+        The same object with one view.
+    pairs : ResolvedPairs
+    settings : DifferenceSettings
+    n_bits : int
+        May be more than the number of useful directions.
+    rng : Generator
+        Shuffles the objects and starts the rotations.
+
+    Returns
+    -------
+    P, Q : arrays of shape (n_bits, d), (n_bits, d')
+    strengths : array of shape (rank,)
+        Strength of each useful direction.
+    """
+    matrix = view_difference(x, y, pairs, settings)
+    shuffled = shuffled_differences(x, y, pairs, settings, rng)
+    found = useful_subspace(matrix, shuffled, rng, one_view=pairs.one_view)
+    coordinates = [x.project(found.P)] if pairs.one_view else [x.project(found.P), y.project(found.Q)]
+    mixes = bits_in_subspace(coordinates, found.strengths, n_bits, rng)
+    return mixes[0].T @ found.P, mixes[-1].T @ found.Q, found.strengths
+
+
+def bits_in_subspace(
+    values: list[FloatArray], strengths: FloatArray, n_bits: int, rng: np.random.Generator
+) -> list[FloatArray]:
+    """How to mix coordinates in the subspace into bits, for each view.
+
+    Parameters
+    ----------
+    values : one or two arrays of shape (n, rank)
+        Coordinates of each view along the paired directions.
+    strengths : array of shape (rank,), decreasing
+        Weights of the coordinates.
+    n_bits : int
+        May be more than ``rank``.
+    rng : Generator
+
+    Returns
+    -------
+    list of arrays of shape (rank, n_bits)
+    """
+    # All strengths are 0 if similar objects are opposites: then every direction gets the same weight.
+    weights = strengths / strengths[0] if strengths[0] > 0 else np.ones_like(strengths)
+    weighted = [(v - v.mean(axis=0)) * weights.astype(v.dtype) for v in values]
+    # A rotation quantises best when the values are about as large as signs.
+    spreads = [float(v.std()) or 1.0 for v in weighted]
+    stacked = [sample_rows(v / spread, rng) for v, spread in zip(weighted, spreads, strict=True)]
+    frame = rotated_frame(np.concatenate(stacked).astype(np.float64), n_bits, rng)
+    return [weights[:, None] * frame / spread for spread in spreads]
+
+
+def rotated_frame(values: FloatArray, n_bits: int, rng: np.random.Generator, n_iter: int = 30) -> FloatArray:
+    r"""Directions whose signs keep most of the values; their number may exceed the dimension.
+
+    Parameters
+    ----------
+    values : array of shape (n, d)
+        Coordinates in the useful subspace, of all modalities one below the other.
+    n_bits : int
+    rng : Generator
+    n_iter : int
+        Steps in the fit of each rotation.
+
+    Returns
+    -------
+    array of shape (d, n_bits)
+        Orthogonal matrices side by side, the last one possibly cut. Each has its own random start
+        and minimises :math:`\min_R \|\mathrm{sign}(V R) - V R\|^2` (iterative quantisation).
+
+    Notes
+    -----
+    A random Gaussian frame is not good enough: its directions are not spread evenly, and its bits
+    cut through clusters. A fitted rotation avoids that, and different starts find different ones.
+    """
+    d = values.shape[1]
+    count = -(-n_bits // d)
+    rotations = np.stack([np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(count)])
+    last = np.empty((0, 0))
+    for _ in range(n_iter):
+        # All rotations side by side: (n, count * d).
+        signs = np.copysign(1.0, values @ rotations.transpose(1, 0, 2).reshape(d, -1))
+        if np.array_equal(signs, last):
+            break
+        last = signs
+        u, _, vt = np.linalg.svd((signs.T @ values).reshape(count, d, d), full_matrices=False)
+        rotations = (u @ vt).transpose(0, 2, 1)
+    return np.concatenate(list(rotations), axis=1)[:, :n_bits]
+
+
+def sample_rows(values: FloatArray, rng: np.random.Generator, limit: int = 5000) -> FloatArray:
+    """At most ``limit`` random rows: enough to determine a rotation."""
+    return values if len(values) <= limit else values[rng.choice(len(values), limit, replace=False)]

@@ -1,0 +1,46 @@
+"""Evaluation of a model in all directions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import diffhash as dh
+from diffhash.errors import InputError, ParameterError
+from diffhash.evaluation import (
+    evaluate_model,
+)
+
+
+def test_a_model_is_evaluated_in_all_directions_and_both_protocols(small_data, small_pairs):
+    hasher = dh.DiffHash(n_bits=4).fit(small_data.train.views, small_pairs)
+    unseen = evaluate_model(hasher, small_data.test.views, small_data.test.labels)
+    assert set(unseen) == {("x", "x"), ("x", "y"), ("y", "x"), ("y", "y")}
+    assert unseen["x", "x"].table.sum() == 200 * 199, "a query does not find itself"
+    assert unseen["x", "y"].table.sum() == 200 * 200
+    training = evaluate_model(
+        hasher,
+        small_data.test.views,
+        small_data.test.labels,
+        database=small_data.train.views,
+        database_labels=small_data.train.labels,
+    )
+    assert training["y", "x"].table.sum() == 200 * 400
+
+
+def test_a_database_needs_its_labels_and_known_modalities(small_data, small_pairs):
+    hasher = dh.DiffHash(n_bits=4).fit(small_data.train.views, small_pairs)
+    with pytest.raises(ParameterError, match="its labels, or neither"):
+        evaluate_model(hasher, small_data.test.views, small_data.test.labels, database=small_data.train.views)
+    with pytest.raises(InputError, match="unknown modality 'X'"):
+        evaluate_model(hasher, {"X": small_data.test.views["x"]}, {"X": small_data.test.labels["x"]})
+
+
+def test_the_learned_model_is_evaluated_as_its_hasher(small_data, small_pairs):
+    hasher = dh.DiffHash(n_bits=4).fit(small_data.train.views, small_pairs)
+
+    by_hasher = evaluate_model(hasher, small_data.test.views, small_data.test.labels)
+    by_model = evaluate_model(hasher.model_, small_data.test.views, small_data.test.labels)
+
+    for direction, result in by_hasher.items():
+        np.testing.assert_array_equal(by_model[direction].table, result.table)

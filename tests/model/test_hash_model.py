@@ -1,0 +1,109 @@
+"""A HashModel does what its hasher does, without the estimator."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import diffhash as dh
+from diffhash.errors import InputError, NotFittedError
+from diffhash.hashers import hasher_from_model
+from diffhash.model import HashModel, load_model, model_of
+from tests.golden.make import raw_inputs, raw_model
+
+HASHERS = {
+    "diff": dh.DiffHash(n_bits=6),
+    "rotated": dh.DiffHash(n_bits=20, whiten=True, rotate=True),
+    "kernel": dh.KernelDiffHash(n_bits=6, n_landmarks=30, whiten=True),
+    "boosted": dh.BoostedHash(n_bits=4, sample_size=(300, 600)),
+    "refined": dh.RefinedHash(n_bits=6, features="linear", ridge=0.03, penalty=0.003, negative_target=-0.7),
+}
+
+
+@pytest.fixture(params=HASHERS.values(), ids=HASHERS)
+def hasher(request, small_data, small_pairs):
+    return copy.deepcopy(request.param).fit(small_data.train.views, small_pairs)
+
+
+def assert_same_codes(one, other, views):
+    for modality, X in views.items():
+        np.testing.assert_array_equal(one.encode(X, modality=modality), other.encode(X, modality=modality))
+        np.testing.assert_array_equal(one.project(X, modality=modality), other.project(X, modality=modality))
+
+
+def test_model_encodes_like_its_hasher(hasher, small_data):
+    assert isinstance(hasher.model_, HashModel)
+    assert_same_codes(hasher.model_, hasher, small_data.test.views)
+
+
+def test_model_file_can_be_read_with_and_without_the_estimator(hasher, small_data, tmp_path):
+    hasher.model_.save(tmp_path / "model.dhm")
+
+    model, loaded = load_model(tmp_path / "model.dhm"), dh.load(tmp_path / "model.dhm")
+
+    assert (model.method, model.n_bits) == (type(hasher).__name__, hasher.n_bits)
+    assert model.n_features == hasher.n_features_in_
+    assert type(loaded) is type(hasher)
+    assert loaded.get_params() == hasher.get_params()
+    assert_same_codes(model, hasher, small_data.test.views)
+    assert_same_codes(loaded, hasher, small_data.test.views)
+    assert model.to_bytes() == (tmp_path / "model.dhm").read_bytes()
+
+
+@pytest.mark.parametrize("copied", [lambda h: pickle.loads(pickle.dumps(h)), copy.deepcopy])
+def test_hashers_survive_pickle_and_copy(hasher, small_data, copied):
+    again = copied(hasher)
+
+    assert repr(again) == repr(hasher)
+    assert_same_codes(again, hasher, small_data.test.views)
+    for name in hasher.extra_attributes:
+        np.testing.assert_array_equal(getattr(again, f"{name}_"), getattr(hasher, f"{name}_"))
+
+
+def test_hasher_from_model_has_all_attributes(hasher):
+    again = hasher_from_model(hasher.model_)
+
+    assert again.modalities_ == hasher.modalities_
+    assert again.maps_ is hasher.maps_
+    for name in hasher.extra_attributes:
+        np.testing.assert_array_equal(getattr(again, f"{name}_"), getattr(hasher, f"{name}_"))
+
+
+def test_with_featurizers_leaves_the_model_unchanged():
+    model = raw_model().model_
+
+    bare = model.with_featurizers({})
+
+    assert set(model.featurizers) == {"image", "text"}
+    assert bare.featurizers == {}
+    assert model.encode_raw(raw_inputs()["text"], modality="text").shape == (60, 1)
+    with pytest.raises(InputError, match="no featurizer for modality 'text'"):
+        bare.encode_raw(["a"], modality="text")
+
+
+def test_model_of_takes_a_model_or_a_fitted_hasher():
+    hasher = raw_model()
+
+    assert model_of(hasher, caller="f") is hasher.model_
+    assert model_of(hasher.model_, caller="f") is hasher.model_
+    with pytest.raises(NotFittedError, match="f: this DiffHash is not fitted yet"):
+        model_of(dh.DiffHash(), caller="f")
+    with pytest.raises(InputError, match="f: hasher must be a fitted hasher or a HashModel"):
+        model_of("hasher", caller="f")
+
+
+def test_attributes_of_an_unfitted_hasher_raise_and_hasattr_is_false():
+    from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    hasher = dh.DiffHash()
+
+    assert not hasattr(hasher, "projections_")
+    for act in (lambda: hasher.maps_, lambda: check_is_fitted(hasher), lambda: hasher.singular_values_):
+        with pytest.raises(SklearnNotFittedError, match="not fitted"):
+            act()
+    with pytest.raises(NotFittedError, match=r"DiffHash\.thresholds_: this DiffHash is not fitted yet"):
+        _ = hasher.thresholds_
