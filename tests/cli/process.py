@@ -17,7 +17,7 @@ QUICK += ["--set", "ridge=0.01", "--set", "penalty=0.003", "--set", "negative_ta
 
 def diffhash(*arguments, code=None, cwd=None):
     """Run the command, or Python code that ends in it."""
-    start = ["-m", "diffhash.cli"] if code is None else ["-c", code]
+    start = ["-m", "diffhash"] if code is None else ["-c", code]
     return subprocess.run(
         [sys.executable, *start, *map(os.fspath, arguments)],
         capture_output=True,
