@@ -20,6 +20,7 @@ __all__ = [
     "DiffhashWarning",
     "FeatureCountError",
     "FilterError",
+    "IndexFileError",
     "InputError",
     "InputFileError",
     "MissingExtraError",
@@ -95,6 +96,10 @@ class NewerFormatError(ModelFileError):
     """A model file was written by a later version of diffhash."""
 
 
+class IndexFileError(DiffhashError, ValueError):
+    """A file is not a saved index, is damaged, or was written by a later version of diffhash."""
+
+
 class InputFileError(InputError):
     """A file with features, tables, pairs or labels cannot be read as such."""
 
@@ -132,7 +137,7 @@ class CollectionWriteError(CollectionError, OSError):
 
 
 class UnknownIdError(InputError):
-    """An id was asked for that the collection does not have."""
+    """An id was asked for that the index or the collection does not have."""
 
 
 class FilterError(InputError):

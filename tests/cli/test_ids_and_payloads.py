@@ -133,7 +133,7 @@ def test_parquet_payloads_that_json_cannot_hold_are_named(value, build, idle, tm
     status, err = run(capsys, *build, "--payload", tmp_path / "p.parquet")
 
     assert status == 1
-    assert "p.parquet: column 'price' holds a value of type" in err
+    assert "p.parquet: column 'price' contains a value of type" in err
     assert "in row 9" in err
     ids = pyarrow.table({"id": [f"n{i}" for i in range(N)], **columns})
     pyarrow.parquet.write_table(ids, tmp_path / "i.parquet")
@@ -195,6 +195,6 @@ def test_pictures_whose_names_are_no_text_are_counted(tmp_path):
     (tmp_path / "c.csv").write_text("file,caption\na.png,one\n")
     columns = {"file_column": None, "caption_column": None}
 
-    with pytest.raises(InputFileError, match="no UTF-8"):
+    with pytest.raises(InputFileError, match="not valid UTF-8"):
         read_captions(tmp_path / "p", str(tmp_path / "c.csv"), **columns, skip=False)
     assert read_captions(tmp_path / "p", str(tmp_path / "c.csv"), **columns, skip=True).n_left_out == 1

@@ -1,4 +1,4 @@
-"""An experiment that takes a second, for tests of the reproduction, the report and the command line."""
+"""Settings for an experiment of one second, for tests of the experiment, the report and the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from diffhash.experiments.paper import Settings
 
 
 def tiny_settings(n_seeds=None):
-    """Few objects, classes and bits; the parts are those of a full run."""
+    """Few objects, classes and bits, but all parts of a full run."""
     return Settings(
         name="tiny",
         seeds=tuple(range(2 if n_seeds is None else n_seeds)),

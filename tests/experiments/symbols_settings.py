@@ -1,4 +1,4 @@
-"""The demonstration, quick: some blocks of the symbols, few bits, settings that need not be chosen."""
+"""A quick demonstration: some blocks of the symbols, few bits, and fixed settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The paper's experiment on tiny settings: its cells, its resumption, its findings."""
+"""The experiment of the paper with tiny settings: cells, continuing a run, findings."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from diffhash.experiments.paper import (
     run,
     summarise,
 )
-from diffhash.experiments.paper.claims import check_statements
+from diffhash.experiments.paper.claims import check_claims
 from diffhash.experiments.paper.measures import DIRECTIONS, RATES, measure_euclidean
-from diffhash.experiments.paper.seed_statistics import Numbers
+from diffhash.experiments.paper.seed_statistics import SeedStatistics
 from diffhash.experiments.paper.verdicts import AGREES, DISAGREES, PARTLY
 from tests.experiments.paper_settings import tiny_settings
 
@@ -33,7 +33,7 @@ def finished(tmp_path_factory):
     return run(tiny_settings(), folder), folder
 
 
-def test_full_settings_are_the_papers():
+def test_full_settings_are_those_of_the_paper():
     settings = Settings.full()
 
     assert settings.classes == (25, 50, 100)
@@ -43,8 +43,8 @@ def test_full_settings_are_the_papers():
     assert (settings.gamma, settings.n_landmarks) == (10.0, 1_000)
 
 
-def test_linear_codes_stop_at_the_narrower_view():
-    """CM-DIF has at most 64 bits: that length stands for longer ones, and no other does."""
+def test_linear_codes_have_at_most_as_many_bits_as_the_smaller_view():
+    """CM-DIF has at most 64 bits. All longer lengths are replaced by 64."""
     lengths = METHODS["cm-dif"].lengths(Settings.full(), 100)
 
     assert lengths == (8, 16, 24, 32, 48, 64)
@@ -52,15 +52,15 @@ def test_linear_codes_stop_at_the_narrower_view():
 
 
 def test_plan_computes_nothing_twice():
-    """The sweeps pass through the main setting and use its numbers."""
+    """The sweeps include the main setting and use its numbers."""
     keys = [cell.key for cell in plan(Settings.full())]
 
     assert len(keys) == len(set(keys))
     assert keys.count("accuracy/K=50/scale=5/seed=0/cm-dif/gamma=10") == 1
 
 
-def test_numbers_are_those_of_a_plain_evaluation(finished):
-    """A prefix of a longer model, evaluated in the run, is the short model evaluated by hand."""
+def test_numbers_equal_those_of_a_separate_evaluation(finished):
+    """The run evaluates a prefix of a long model. Fitting and evaluating the short model gives the same."""
     results, _ = finished
     settings = results.settings
     data = dh.datasets.make_paper_data(6, settings.n_train, settings.n_test, 5.0, random_state=1)
@@ -77,7 +77,7 @@ def test_numbers_are_those_of_a_plain_evaluation(finished):
 
 
 def test_bit_rates_are_shares_of_bits(finished):
-    """FNR is the mean share of bits that differ on positives, FPR of those that agree on negatives."""
+    """FNR is the mean share of bits that differ on positives, FPR the share that agree on negatives."""
     results, _ = finished
     settings = results.settings
     data = dh.datasets.make_paper_data(3, settings.n_train, settings.n_test, 5.0, random_state=0)
@@ -95,18 +95,18 @@ def test_bit_rates_are_shares_of_bits(finished):
 
 
 def test_euclidean_line_leaves_out_the_object_itself():
-    """Two classes whose objects lie apart: counted with themselves, singletons would be found at once."""
+    """Objects of one class are far apart. If the query itself counted, it would be found first."""
     X = np.array([[0.0], [10.0], [11.0], [1.0]])
 
     found = measure_euclidean(X, np.array([0, 0, 1, 1]))
 
-    # Of each object the relevant one is never the nearest of the other three.
+    # The relevant object is never the nearest of the other three.
     assert found["map"] < 0.6
     assert len(found["roc"]) == len(RATES)
 
 
 def test_interrupted_run_continues(tmp_path, monkeypatch):
-    """What was done stays as it was, and only the rest is computed."""
+    """Finished cells stay unchanged, and only the others are computed."""
     computed = []
 
     def stop_after_five(cell: Cell, settings: Settings):
@@ -136,7 +136,7 @@ def test_interrupted_run_continues(tmp_path, monkeypatch):
 
 
 def test_more_seeds_extend_a_run(finished, tmp_path):
-    """Each seed has its own cells: asking for more keeps those that are there."""
+    """Each seed has its own cells. With more seeds, the existing cells are kept."""
     _, folder = finished
     (tmp_path / "results.json").write_bytes((folder / "results.json").read_bytes())
     finished_cells = []
@@ -150,7 +150,7 @@ def test_other_settings_are_not_mixed_in(finished):
     _, folder = finished
     other = dataclasses.replace(tiny_settings(), n_train=151)
 
-    with pytest.raises(ResultsFileError, match=r"n_train: 150 there, 151 here.*--fresh"):
+    with pytest.raises(ResultsFileError, match=r"n_train: 150 in the file, 151 now.*--fresh"):
         run(other, folder)
 
 
@@ -158,11 +158,11 @@ def test_another_version_is_not_mixed_in(finished, monkeypatch):
     _, folder = finished
     monkeypatch.setattr("diffhash.experiments.paper.results.version", lambda package: "99.0")
 
-    with pytest.raises(ResultsFileError, match=r"numpy: .* there, 99.0 here"):
+    with pytest.raises(ResultsFileError, match=r"numpy: .* in the file, 99.0 now"):
         Results.open(folder / "results.json", tiny_settings())
 
 
-def test_fresh_start_looks_at_nothing(tmp_path):
+def test_a_fresh_start_ignores_the_file(tmp_path):
     (tmp_path / "results.json").write_text("{")
 
     assert Results.open(tmp_path / "results.json", tiny_settings(), fresh=True).cells == {}
@@ -190,7 +190,7 @@ def test_damaged_file_is_named_and_kept(tmp_path, content):
     assert path.read_bytes() == content
 
 
-def test_results_file_says_where_it_comes_from(finished):
+def test_the_results_file_has_settings_environment_and_dates(finished):
     _, folder = finished
     stored = json.loads((folder / "results.json").read_text())
 
@@ -230,17 +230,17 @@ def test_summary_has_every_figure(finished):
     assert all(finding.evidence for finding in summary.findings)
 
 
-def test_summary_leaves_out_seeds_that_were_not_asked_for(finished):
+def test_summary_leaves_out_seeds_that_are_not_in_the_settings(finished):
     results, _ = finished
     fewer = dataclasses.replace(results, settings=tiny_settings(1))
 
-    spread = Numbers(fewer).accuracy("cm-dif", 3, 4, "map")
+    spread = SeedStatistics(fewer).accuracy("cm-dif", 3, 4, "map")
 
     assert spread.low == spread.high
 
 
 def _made_up(ours: float, theirs: float, *, seconds=(1.0, 9.0)) -> Results:
-    """Finished results in which all of the paper's methods have one accuracy, and CM-SSH another."""
+    """Results in which all methods of the paper have the accuracy ``ours``, and CM-SSH has ``theirs``."""
     settings = tiny_settings()
     results = Results.new(settings)
     for cell in plan(settings):
@@ -261,7 +261,7 @@ def _made_up(ours: float, theirs: float, *, seconds=(1.0, 9.0)) -> Results:
 
 
 def _verdict_of(results: Results, words: str) -> str:
-    (finding,) = [f for f in check_statements(Numbers(results)) if words in f.statement]
+    (finding,) = [f for f in check_claims(SeedStatistics(results)) if words in f.statement]
     return finding.verdict
 
 
@@ -273,7 +273,7 @@ def test_accuracy_is_judged_by_the_numbers(ours, theirs, verdict):
     assert _verdict_of(results, "at every hash length") == verdict
 
 
-def test_one_method_that_loses_makes_it_partly():
+def test_if_one_method_is_worse_the_verdict_is_partly():
     results = _made_up(0.9, 0.5)
     for key, cell in results.cells.items():
         if "/cm-dif/" in key and not key.startswith("time"):
@@ -303,7 +303,7 @@ def test_fall_with_more_classes_is_judged_by_the_numbers(few, many, verdict):
     assert _verdict_of(results, "more classes") == verdict
 
 
-def test_settings_refuse_what_makes_no_experiment():
+def test_impossible_settings_are_refused():
     with pytest.raises(dh.errors.ParameterError, match="roc_bits"):
         Settings(classes=(3, 4), roc_bits=(3,))
     with pytest.raises(dh.errors.ParameterError, match="gammas is empty"):

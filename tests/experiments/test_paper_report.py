@@ -1,4 +1,4 @@
-"""The report: complete, alone in its folder, and safe against what it is given."""
+"""The report is complete and self-contained, and shows hostile text without running it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def page(paths):
 
 
 class _Tags(HTMLParser):
-    """Collects tags and attributes, and complains about tags that are not closed in order."""
+    """Collect tags and attributes; raise an error for tags that are not closed in order."""
 
     VOID = frozenset({"meta", "link", "img", "br", "hr", "input"})
 
@@ -84,11 +84,11 @@ def test_page_has_figures_tables_and_findings(summary, page):
     for finding in summary.findings:
         assert finding.statement in text
         assert all(line in text for line in finding.evidence)
-    assert "Where this agrees with the paper and where it does not" in text
+    assert "Where the results agree with the paper and where they do not" in text
     assert "162" in text
 
 
-def test_findings_are_there_as_text(summary, paths):
+def test_findings_are_written_as_markdown(summary, paths):
     text = (paths[0].parent / "findings.md").read_text(encoding="utf-8")
 
     for finding in summary.findings:
@@ -96,8 +96,8 @@ def test_findings_are_there_as_text(summary, paths):
     assert text.count("\n| --- |") == len(summary.tables)
 
 
-def test_page_needs_nothing_beside_itself(page):
-    """No script, and nothing that a browser would fetch."""
+def test_page_is_self_contained(page):
+    """There is no script and nothing that a browser would load."""
     tags = _parsed(page)
 
     assert not {"script", "link", "iframe", "object", "img"} & {tag for tag, _ in tags.seen}
@@ -108,14 +108,14 @@ def test_page_needs_nothing_beside_itself(page):
     assert "@import" not in page
 
 
-def test_page_is_made_for_phone_dark_and_print(page):
+def test_page_supports_phones_dark_mode_and_print(page):
     assert 'name="viewport"' in page
     assert "prefers-color-scheme: dark" in page
     assert "@media print" in page
 
 
-def test_ids_in_the_page_name_one_thing(page):
-    """Panels repeat names of glyphs and clips, which then are the same shapes; sections must not."""
+def test_ids_of_sections_and_figures_are_unique(page):
+    """Panels may repeat the ids of glyphs and clips, which have the same shapes. Sections must not."""
     ids = [attrs["id"] for tag, attrs in _parsed(page).seen if "id" in attrs and tag in ("section", "figure")]
 
     assert len(ids) == len(set(ids))
@@ -158,8 +158,8 @@ def test_same_numbers_give_the_same_bytes(summary, paths):
     assert panel_svg(chart, chart.panels[0]) in paths[0].read_text(encoding="utf-8")
 
 
-def test_every_method_has_a_look_of_its_own():
-    """Readable in grey: no two series share colour, dash, marker and fill."""
+def test_every_method_has_its_own_line_style():
+    """Figures are readable in grey: no two series have the same dash, marker, fill and colour."""
     assert set(METHODS) <= set(SERIES)
     assert all(SERIES[key].label == method.label for key, method in METHODS.items())
     shapes = [(look.dash, look.marker, look.filled) for look in SERIES.values()]

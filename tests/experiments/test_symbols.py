@@ -1,4 +1,4 @@
-"""The demonstration: what it says is so, and its page is complete, alone and safe."""
+"""The demonstration: its numbers are right, and its page is complete, self-contained and safe."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def page(result):
     return demo_page(result)
 
 
-def test_every_step_is_told_from_beginning_to_end(result, steps):
+def test_every_step_is_reported_from_beginning_to_end(result, steps):
     for key in COSTS:
         assert [share for step, share, _ in steps if step == key][-1] == 1.0
     assert [step.title for step in result.steps] == [what for _, share, what in steps if share == 1.0]
 
 
-def test_figures_are_those_of_the_model_in_the_file_on_unseen_symbols(result):
-    """Computed again from nothing but the collection."""
+def test_measures_are_those_of_the_stored_model_on_unseen_symbols(result):
+    """They are computed again from the collection only."""
     symbols = few_symbols()
     with dh.Collection.open(result.collection) as collection:
         assert len(collection) == result.n_symbols == len(symbols)
@@ -79,7 +79,7 @@ def test_answers_are_sorted_and_marked(result):
     assert [answer.asked for answer in result.words] == list(WORDS)
 
 
-def test_names_nearer_than_the_own_one_are_counted(result):
+def test_names_that_are_nearer_than_the_right_one_are_counted(result):
     with dh.Collection.open(result.collection) as collection:
         items = [item for block in collection.iterate() for item in block]
     codes = np.array([item.codes["text"] for item in items])
@@ -91,15 +91,15 @@ def test_names_nearer_than_the_own_one_are_counted(result):
 
 
 def test_words_that_were_never_learned_get_no_answer(result, page):
-    """Their features are all zero, and the nearest code of nothing means nothing."""
+    """Their features are all zero, so a search would have no meaning."""
     unknown = next(answer for answer in result.words if answer.asked == "snowman")
 
     assert not unknown.known
     assert unknown.hits == ()
-    assert "there is nothing to go by" in page
+    assert "none of these words occurs in two or more training" in page
 
 
-def test_the_collection_can_be_asked_with_words_and_drawings(result):
+def test_the_collection_can_be_searched_with_words_and_drawings(result):
     with dh.Collection.open(result.collection) as collection:
         hits = collection.search_raw(
             ["leftwards arrow"], modality="text", into="image", k=3, where={"block": "Arrows"}
@@ -119,7 +119,7 @@ def test_running_again_replaces_the_collection(result):
     assert again.collection.stat().st_size == pytest.approx(before, rel=0.02)
 
 
-def test_a_file_in_the_way_is_kept_and_told_before_any_work(tmp_path, monkeypatch):
+def test_another_file_of_that_name_is_kept_and_named_before_any_work(tmp_path, monkeypatch):
     (tmp_path / "symbols.dh").write_text("somebody's notes")
     monkeypatch.setattr("diffhash.experiments.symbols.run.load_symbols", None)
 
@@ -128,7 +128,7 @@ def test_a_file_in_the_way_is_kept_and_told_before_any_work(tmp_path, monkeypatc
     assert (tmp_path / "symbols.dh").read_text() == "somebody's notes"
 
 
-def test_page_shows_what_was_asked_and_what_came(result, page):
+def test_page_shows_queries_hits_and_measures(result, page):
     tags = _parsed(page)
     text = " ".join("".join(tags.text).split())
 
@@ -147,7 +147,7 @@ def test_page_shows_what_was_asked_and_what_came(result, page):
     assert "diffhash search" in text
 
 
-def test_page_needs_nothing_beside_itself(page):
+def test_page_is_self_contained(page):
     tags = _parsed(page)
 
     assert not {"script", "link", "iframe", "object"} & {tag for tag, _ in tags.seen}

@@ -145,7 +145,7 @@ def two_arrays(path):
 
 
 def crafted(shape):
-    """A header that promises what is not there."""
+    """A header that describes more data than the file has."""
 
     def make(path):
         content = io.BytesIO()
@@ -168,40 +168,40 @@ def no_arrays(path):
 BAD = {
     "missing": ("x.npy", None, "no such file"),
     "kind": ("x.mat", text("data"), ".npy, .npz"),
-    "cut off": ("x.npy", truncated_npy, "cut off"),
-    "too many for a number": ("x.npy", crafted((2**62, 4)), "header promises"),
-    "too many in npz": ("x.npz", crafted((2**62, 4)), "header promises"),
-    "too wide in npz": ("x.npz", crafted((1, 2**44)), "header promises"),
+    "truncated": ("x.npy", truncated_npy, "truncated"),
+    "too many for a number": ("x.npy", crafted((2**62, 4)), "header describes"),
+    "too many in npz": ("x.npz", crafted((2**62, 4)), "header describes"),
+    "too wide in npz": ("x.npz", crafted((1, 2**44)), "header describes"),
     "negative": ("x.npy", crafted((-1, 4)), "damaged"),
-    "not npy": ("x.npy", text("not an array"), "no .npy array"),
-    "empty npy": ("x.npy", text(""), "no .npy array"),
+    "not npy": ("x.npy", text("not an array"), "not an .npy array"),
+    "empty npy": ("x.npy", text(""), "not an .npy array"),
     "objects": ("x.npy", save(np.array([["a", None]], dtype=object), allow_pickle=True), "Python objects"),
     "strings": ("x.npy", save(np.array([["a", "b"]])), "real numbers"),
     "one dimension": ("x.npy", save(np.zeros(5)), "two dimensions"),
     "no features": ("x.npy", save(np.zeros((5, 0))), "empty"),
-    "part of npy": ("x.npy#a", save(np.zeros((5, 1))), "no parts"),
+    "part of npy": ("x.npy#a", save(np.zeros((5, 1))), "no named parts"),
     "no name": ("x.npz", two_arrays, "'images', 'texts'"),
     "wrong name": ("x.npz#image", two_arrays, "'images', 'texts'"),
     "damaged zip": ("x.npz", broken_zip, "damaged"),
-    "not a zip": ("x.npz", text("no zip"), "no .npz file"),
+    "not a zip": ("x.npz", text("no zip"), "not an .npz file"),
     "no arrays": ("x.npz", no_arrays, "0 arrays"),
     "empty csv": ("x.csv", text(""), "is empty"),
-    "word in csv": ("x.csv", text("a,b\n1,2\n3,four\n"), "line 3: column 'b' holds 'four'"),
+    "word in csv": ("x.csv", text("a,b\n1,2\n3,four\n"), "line 3: column 'b' contains 'four'"),
     "short line": ("x.csv", text("a,b\n1,2\n3\n"), "line 3: expected 2 columns, got 1"),
     "no column": ("x.csv#c", text("a,b\n1,2\n"), "'a', 'b'"),
     "not text": ("x.csv", text(b"a,b\n1,\xff\xfe\n"), "UTF-8"),
-    "open quote": ("x.csv", text('a,b\n1,"2\n'), "no readable CSV"),
+    "open quote": ("x.csv", text('a,b\n1,"2\n'), "not a readable CSV"),
     "not json": ("x.jsonl", text("[1, 2]\n[3,\n"), "line 2"),
     "short row": ("x.jsonl", text("[1, 2]\n[3]\n"), "line 2: expected 2 numbers, got 1"),
     "nested": ("x.jsonl", text("[1, 2]\n[[3], 4]\n"), "line 2"),
     "field gone": ("x.jsonl", text('{"e": [1]}\n{"f": [1]}\n'), "line 2: expected an object with 'e'"),
     "two lists": ("x.jsonl", text('{"e": [1], "f": [2]}\n'), "2 fields"),
     "scalar": ("x.jsonl", text("1\n"), "expected an array"),
-    "not parquet": ("x.parquet", text("PAR1"), "no Parquet"),
-    "text column": ("x.parquet", parquet({"a": [1.0], "b": ["x"]}), "'b' holds string"),
-    "null": ("x.parquet", parquet({"a": [1.0, None]}), "empty in row 1"),
+    "not parquet": ("x.parquet", text("PAR1"), "not a Parquet"),
+    "text column": ("x.parquet", parquet({"a": [1.0], "b": ["x"]}), "'b' contains string"),
+    "null": ("x.parquet", parquet({"a": [1.0, None]}), "no value in row 1"),
     "ragged": ("x.parquet", parquet({"e": [[1.0, 2.0], [3.0]]}), "row 1: expected 2 numbers, got 1"),
-    "null in list": ("x.parquet", parquet({"e": [[1.0, 2.0], [3.0, None]]}), "empty place"),
+    "null in list": ("x.parquet", parquet({"e": [[1.0, 2.0], [3.0, None]]}), "contains a null"),
 }
 
 
@@ -221,7 +221,7 @@ def test_bad_files_are_named_with_what_is_wrong(name, make, words, tmp_path):
 def test_a_whole_array_is_no_larger_than_its_file(kind, tmp_path):
     crafted((2**44,))(tmp_path / f"x{kind}")
 
-    with pytest.raises(InputFileError, match="cut off"):
+    with pytest.raises(InputFileError, match="truncated"):
         load_array(Source.parse(tmp_path / f"x{kind}"))
 
 

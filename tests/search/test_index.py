@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffhash import HammingIndex
-from diffhash.errors import CodeError, InputError, ParameterError
+from diffhash.errors import CodeError, InputError, MissingExtraError, ParameterError, UnknownIdError
 from tests.native import naive
 from tests.native.problems import problems
 
@@ -51,7 +51,7 @@ def test_adding_and_removing_is_like_building_anew(data, explicit):
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     codes = rng.integers(0, 4, (data.draw(st.integers(0, 30)), 3), dtype=np.uint8)
     ids = rng.permutation(1000)[: len(codes)] if explicit else None
-    index = HammingIndex(codes, ids)
+    index = HammingIndex(codes, ids) if len(codes) else HammingIndex(n_bits=24)
     model = dict(zip(index.ids.tolist(), codes, strict=True))
     for _ in range(data.draw(st.integers(1, 6))):
         if data.draw(st.booleans()):
@@ -65,7 +65,8 @@ def test_adding_and_removing_is_like_building_anew(data, explicit):
             )
         else:
             gone = [i for i in model if data.draw(st.booleans())]
-            index.remove(gone)
+            unknown = [-5, 10**12] if data.draw(st.booleans()) else []
+            assert index.remove(gone + unknown + gone[:1]) == len(gone)
             for i in gone:
                 del model[i]
 
@@ -73,6 +74,8 @@ def test_adding_and_removing_is_like_building_anew(data, explicit):
     assert len(index) == len(model)
     stored = np.array([model[i] for i in index.ids.tolist()], dtype=np.uint8).reshape(-1, 3)
     np.testing.assert_array_equal(index.codes, stored)
+    wanted = rng.permutation(list(model) * 2).astype(int)
+    np.testing.assert_array_equal(index.get(wanted), np.array([model[i] for i in wanted]).reshape(-1, 3))
     queries = rng.integers(0, 4, (2, 3), dtype=np.uint8)
     answer = naive.ranked(queries, stored, index.ids)
     found = index.search(queries, 5)
@@ -134,6 +137,59 @@ def test_empty_indexes_and_queries_give_empty_results():
     assert index.within(codes_of(2), 64, ids=[]).ids.shape == (0,)
 
 
+@pytest.mark.parametrize("n_bits", [1, 8, 60, 4096])
+def test_an_empty_index_grows(n_bits):
+    index = HammingIndex(n_bits=n_bits)
+    codes = np.zeros((3, -(-n_bits // 8)), dtype=np.uint8)
+    assert (len(index), index.n_bits, index.codes.shape) == (0, n_bits, (0, codes.shape[1]))
+
+    index.add(codes, [5, 2, 9])
+    index.add(codes[:1])
+
+    assert index.ids.tolist() == [5, 2, 9, 10]
+    assert index.search(codes[:1], 4).ids.tolist() == [[2, 5, 9, 10]]
+
+
+def test_one_query_is_a_batch_of_one():
+    """The result has one type and one number of dimensions, whether it is one query or many."""
+    index = HammingIndex(codes_of(20))
+    query = codes_of(20)[7]
+
+    one, batch = index.search(query, 3), index.search(query[None], 3)
+    near, near_batch = index.within(query, 30), index.within(query[None], 30)
+
+    assert one.ids.shape == (1, 3)
+    for found, expected in ((one, batch), (near, near_batch)):
+        assert type(found) is type(expected)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+    with pytest.raises(CodeError, match=r"codes have 8 bytes, queries has shape \(1, 9\)"):
+        index.search(codes_of(1, 9)[0], 1)
+
+
+def test_codes_are_got_in_the_order_of_the_ids():
+    index = HammingIndex(codes_of(4), [5, 1, 7, 3])
+
+    np.testing.assert_array_equal(index.get([3, 5, 3]), codes_of(4)[[3, 0, 3]])
+    np.testing.assert_array_equal(index.get(7), codes_of(4)[2:3])
+    assert index.get([]).shape == (0, 8)
+    with pytest.raises(UnknownIdError, match="has no id 6"):
+        index.get([1, 6, 2])
+    with pytest.raises(UnknownIdError, match="has no id 0"):
+        HammingIndex(n_bits=64).get(0)
+
+
+def test_removing_ignores_unknown_ids_and_returns_the_number_removed():
+    """As `Collection.delete` does."""
+    index = HammingIndex(codes_of(4), [5, 1, 7, 3])
+
+    assert index.remove([1, 2, 1]) == 1
+    assert index.remove([1, 2]) == 0
+    assert index.remove(7) == 1
+    assert index.remove([]) == 0
+    assert index.ids.tolist() == [5, 3]
+
+
 def test_bad_input_is_refused_and_changes_nothing():
     index = HammingIndex(codes_of(4), [5, 1, 7, 3])
     cases = [
@@ -147,12 +203,18 @@ def test_bad_input_is_refused_and_changes_nothing():
         (lambda: index.within(codes_of(1), -1), ParameterError, "radius must be at least 0, got -1"),
         (lambda: index.search(codes_of(1), 1, ids=["a"]), InputError, "ids must be whole numbers"),
         (lambda: index.add(codes_of(2), [9]), InputError, "2 codes need 2 ids, got 1"),
-        (lambda: index.add(codes_of(2), [9, 9]), InputError, "unique, 9 is there more than once"),
-        (lambda: index.add(codes_of(2), [9, 7]), InputError, "has id 7 already"),
+        (lambda: index.add(codes_of(2), [9, 9]), InputError, "unique, but 9 occurs more than once"),
+        (lambda: index.add(codes_of(2), [9, 7]), InputError, "already has id 7"),
         (lambda: index.add(codes_of(2, 9)), CodeError, "codes of 8 bytes"),
-        (lambda: index.remove([1, 2]), InputError, "has no id 2"),
+        (lambda: index.remove(["a"]), InputError, "ids must be whole numbers"),
+        (lambda: index.get([1, 2]), UnknownIdError, "has no id 2"),
+        (lambda: index.get([0.5]), InputError, "ids must be whole numbers"),
+        (lambda: HammingIndex(), ParameterError, "pass codes, or n_bits"),
+        (lambda: HammingIndex(n_bits=0), ParameterError, "n_bits must be at least 1"),
+        (lambda: HammingIndex(n_bits=4097), CodeError, "512 bytes per code"),
+        (lambda: HammingIndex(ids=[1], n_bits=8), InputError, "0 codes need 0 ids"),
         (lambda: HammingIndex(codes_of(3), [1, 2]), InputError, "3 codes need 3 ids, got 2"),
-        (lambda: HammingIndex(codes_of(3), [1, 2, 1]), InputError, "unique, 1 is there"),
+        (lambda: HammingIndex(codes_of(3), [1, 2, 1]), InputError, "unique, but 1 occurs"),
         (lambda: HammingIndex(codes_of(3), [0.5, 1, 2]), InputError, "whole numbers"),
         (lambda: HammingIndex(codes_of(3), n_bits=65), CodeError, "65 bits have 9 bytes"),
         (lambda: HammingIndex(np.full((3, 8), 255, np.uint8), n_bits=60), CodeError, "padding bits"),
@@ -207,7 +269,48 @@ def test_to_faiss_finds_the_same_distances(ids):
     assert set(found[0].tolist()) == set(index.ids.tolist())
 
 
-def test_to_faiss_says_what_is_missing(monkeypatch):
+@pytest.mark.parametrize("n_bits", [64, 61])
+@pytest.mark.parametrize("ids", [None, [10, 30, 20, 50]])
+def test_from_faiss_gives_the_index_back(ids, n_bits):
+    pytest.importorskip("faiss", exc_type=ImportError)
+    codes = codes_of(4)
+    codes[:, -1] &= (1 << (n_bits - 56)) - 1
+    index = HammingIndex(codes, ids, n_bits=n_bits)
+
+    back = HammingIndex.from_faiss(index.to_faiss(), n_bits=n_bits)
+
+    np.testing.assert_array_equal(back.codes, index.codes)
+    np.testing.assert_array_equal(back.ids, index.ids)
+    assert back.n_bits == n_bits
+
+
+def test_an_empty_faiss_index_and_one_from_a_file_are_read(tmp_path):
+    faiss = pytest.importorskip("faiss", exc_type=ImportError)
+    assert repr(HammingIndex.from_faiss(faiss.IndexBinaryFlat(64))) == "HammingIndex(n=0, n_bits=64)"
+    faiss.write_index_binary(HammingIndex(codes_of(4), [3, 1, 2, 9]).to_faiss(), str(tmp_path / "x.faiss"))
+
+    read = HammingIndex.from_faiss(faiss.read_index_binary(str(tmp_path / "x.faiss")))
+
+    np.testing.assert_array_equal(read.get([9]), codes_of(4)[3:])
+
+
+def test_faiss_indexes_of_other_kinds_are_refused():
+    faiss = pytest.importorskip("faiss", exc_type=ImportError)
+    with pytest.raises(InputError, match=r"expected an IndexBinaryFlat.*got IndexBinaryHNSW"):
+        HammingIndex.from_faiss(faiss.IndexBinaryHNSW(64, 8))
+    with pytest.raises(InputError, match="got IndexBinaryIDMap around IndexBinaryHNSW"):
+        HammingIndex.from_faiss(faiss.IndexBinaryIDMap(faiss.IndexBinaryHNSW(64, 8)))
+    twice = faiss.IndexBinaryIDMap(faiss.IndexBinaryFlat(64))
+    twice.add_with_ids(codes_of(2), np.array([5, 5]))
+    with pytest.raises(InputError, match="ids must be unique, but 5"):
+        HammingIndex.from_faiss(twice)
+
+
+def test_without_faiss_the_error_has_the_install_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(ImportError, match="pip install faiss-cpu"):
+    with pytest.raises(MissingExtraError, match=r"HammingIndex.to_faiss needs FAISS.*pip install faiss-cpu"):
         HammingIndex(codes_of(3)).to_faiss()
+    with pytest.raises(
+        MissingExtraError, match=r"HammingIndex.from_faiss needs FAISS.*pip install faiss-cpu"
+    ):
+        HammingIndex.from_faiss(object())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
+import subprocess
+import sys
 import warnings
 
 import numpy as np
@@ -9,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 import diffhash as dh
 from diffhash.errors import CodeError, DiffhashWarning, InputError, NotFittedError, PairsError, ParameterError
@@ -280,3 +285,48 @@ def test_bad_input_is_refused():
         test.decide(CODES, CODES[:3])
     with pytest.raises(PairsError, match="no negative pair"):
         test.report(CODES, CODES, ([0], [0]), ([], []))
+
+
+def test_it_works_with_scikit_learn_without_importing_it():
+    """`clone`, `check_is_fitted` and the parameters behave as those of scikit-learn's estimators."""
+    test = dh.SequentialTest(0.05, calibrate=False, sample_size=(100, 200), random_state=None)
+
+    copy = clone(test)
+
+    assert copy is not test
+    assert copy.get_params() == {
+        "alpha": 0.05,
+        "beta": 0.01,
+        "calibrate": False,
+        "sample_size": (100, 200),
+        "random_state": None,
+    }
+    assert copy.set_params(beta=0.2, alpha=0.1) is copy
+    assert (copy.alpha, copy.beta, test.alpha, test.beta) == (0.1, 0.2, 0.05, 0.01)
+    assert repr(dh.SequentialTest(beta=0.2, calibrate=False)) == "SequentialTest(beta=0.2, calibrate=False)"
+    with pytest.raises(ParameterError, match=r"unknown parameter 'gamma'. The parameters are alpha, beta"):
+        copy.set_params(alpha=0.3, gamma=1)
+    assert copy.alpha == 0.1
+    with pytest.raises(TypeError):
+        dh.SequentialTest(0.1, 0.1, False)
+
+
+def test_a_clone_of_a_fitted_test_is_not_fitted(rng):
+    x, y, positive, negative = independent_codes(rng, 300, 16, 0.9, 0.5)
+    fitted = quiet_fit(dh.SequentialTest(0.1, 0.1), x, y, dh.Pairs(positive, negative), 16)
+
+    check_is_fitted(fitted)
+    with pytest.raises(SklearnNotFittedError):
+        check_is_fitted(clone(fitted))
+    with pytest.raises(NotFittedError):
+        clone(fitted).decide(x, y)
+    copy = pickle.loads(pickle.dumps(fitted))
+    for found, expected in zip(copy.decide(x, y), fitted.decide(x, y), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("module", ["diffhash.search", "diffhash.search.sequential"])
+def test_importing_the_search_does_not_import_scikit_learn_or_scipy_stats(module):
+    program = f"import sys, {module}; print([m for m in ('sklearn', 'scipy.stats', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,1 +1,1 @@
-"""Research beside the library: the paper's experiment and the demonstration with symbols."""
+"""Experiments with the library: the experiment of the paper, and the demonstration with symbols."""

@@ -1,4 +1,4 @@
-"""The built-in featurizers by the kind that stands in a model file."""
+"""The built-in featurizers, by their kind in model files."""
 
 from __future__ import annotations
 

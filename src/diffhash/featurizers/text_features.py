@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import InputError, ModelFileError, NotFittedError, ParameterError
+from ..parameters import ParametersMixin
 from ..types import FloatArray
 from ..validation import check_count, check_number
 from .base import State, check_state_names
-from .parameters import ParametersMixin
 from .tokens import Tokenizer, char_ngram_tokenizer, split_words
 
 __all__ = ["TfidfFeatures"]

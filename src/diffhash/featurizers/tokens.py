@@ -1,6 +1,6 @@
 """Split a text into words, or into character n-grams.
 
-The results equal those of scikit-learn's ``CountVectorizer``, which takes seconds to import.
+The results equal those of scikit-learn's ``CountVectorizer``, which is slow to import.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def split_words(text: str) -> list[str]:
 def char_ngram_tokenizer(shortest: int, longest: int) -> Tokenizer:
     """Return a function that splits a text into character n-grams.
 
-    The text is converted to lower case and split at white space. Each word gets one space before
-    and one after it; no n-gram crosses the border between two words. Of a word that is shorter than an n-gram,
-    including its two spaces, the whole word is taken once.
+    The text is converted to lower case and split at white space. One space is added before and after each
+    word. No n-gram crosses the border between two words. If a word with its two spaces is shorter than an
+    n-gram, the whole word is taken once.
 
     Equal to ``CountVectorizer(analyzer="char_wb", ngram_range=(shortest, longest)).build_analyzer()``.
 

@@ -1,28 +1,32 @@
 """Input files: features, tables, pairs and labels, read in blocks.
 
-``NAME.npy``, ``NAME.npz``, ``NAME.parquet``, ``NAME.csv`` and ``NAME.jsonl`` are read alike. What
-follows a ``#`` names a part of the file: an array of an ``.npz``, a column of a table.
+``.npy``, ``.npz``, ``.parquet``, ``.csv`` and ``.jsonl`` files are opened in the same way. A ``#`` after
+the name of the file selects a part of it: an array of an ``.npz`` file, a column of a table.
 """
 
+from .arrays import load_array, read_header
 from .codes_file import CodesWriter, read_codes
 from .encoding import encode_file
 from .features import FeatureFile, open_features
+from .pairs_and_labels import read_ids, read_labels, read_pairs
 from .pictures import list_pictures
-from .relations import read_ids, read_labels, read_pairs
 from .source import FILE_KINDS, Source
-from .tables import TableFile, open_table
+from .tables import TABLE_KINDS, TableFile, open_table
 
 __all__ = [
     "FILE_KINDS",
+    "TABLE_KINDS",
     "CodesWriter",
     "FeatureFile",
     "Source",
     "TableFile",
     "encode_file",
     "list_pictures",
+    "load_array",
     "open_features",
     "open_table",
     "read_codes",
+    "read_header",
     "read_ids",
     "read_labels",
     "read_pairs",

@@ -1,4 +1,4 @@
-"""NumPy's own files: ``.npy``, read by blocks or mapped, and ``.npz``, read through its zip."""
+"""NumPy files: ``.npy``, read in blocks or memory-mapped, and ``.npz``, read from its zip archive."""
 
 from __future__ import annotations
 
@@ -22,34 +22,36 @@ Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
 
 
 def read_header(file: IO[bytes], source: Source) -> Header:
-    """Shape, Fortran order and type of the array that a file holds; never unpickles."""
+    """Shape, Fortran order and type of the array in a file. Nothing is unpickled."""
     try:
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
     except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputFileError(f"{source} is no .npy array, or it is damaged ({error}).") from error
+        raise InputFileError(f"{source} is not an .npy array, or it is damaged ({error}).") from error
     if dtype.hasobject:
-        raise InputFileError(f"{source}: an array of Python objects is not read. Save numbers or strings.")
+        raise InputFileError(
+            f"{source}: arrays of Python objects are not supported. Save numbers or strings."
+        )
     if any(n < 0 for n in shape):
-        raise InputFileError(f"{source} is no .npy array, or it is damaged (its shape is {shape}).")
+        raise InputFileError(f"{source} is not an .npy array, or it is damaged (its shape is {shape}).")
     return shape, fortran, dtype
 
 
 def _check_size(header: Header, start: int, size: int, source: Source) -> None:
-    """Before any memory is taken: a header may promise anything."""
+    """Compare the header with the size of the file, before memory is allocated for the array."""
     shape, _, dtype = header
     needed = start + math.prod(shape) * dtype.itemsize
     if size < needed:
         raise InputFileError(
-            f"{source} is cut off: its header promises {needed:,} bytes, it has {size:,}. Copy it again."
+            f"{source} is truncated: its header describes {needed:,} bytes, the file has {size:,}. Copy it again."
         )
 
 
 def _blocks(file: IO[bytes], header: Header, source: Source, step: int, keep: int) -> Iterator[NDArray[Any]]:
-    """Rows of a C-ordered array from its place in a file, into buffers that are used in turn."""
+    """Read the rows of a C-ordered array, from the current position of a file, into buffers that are reused."""
     (n, width), _, dtype = header
-    # Read rather than mapped: mapped pages would count as memory of the process.
+    # Not memory-mapped, because mapped pages count as memory of the process.
     buffers = [np.empty((min(step, n), width), dtype=dtype) for _ in range(min(keep + 1, -(-n // step)))]
     for number, start in enumerate(range(0, n, step)):
         block = buffers[number % len(buffers)][: min(step, n - start)]
@@ -63,7 +65,7 @@ def _fill(file: IO[bytes], view: memoryview, source: Source) -> None:
         while done < len(view):
             got = file.readinto(view[done:])  # type: ignore[attr-defined]
             if not got:
-                raise InputFileError(f"{source} is cut off: it ends before its last row.")
+                raise InputFileError(f"{source} is truncated: it ends before its last row.")
             done += got
     except (zipfile.BadZipFile, zlib.error) as error:
         raise InputFileError(f"{source} is damaged ({error}).") from error
@@ -74,7 +76,7 @@ class NpyFeatures(FeatureFile):
 
     def __init__(self, source: Source) -> None:
         if source.part is not None:
-            raise InputFileError(f"{source.path}: an .npy file has no parts; leave out '#{source.part}'.")
+            raise InputFileError(f"{source.path}: an .npy file has no named parts. Remove '#{source.part}'.")
         self.source = source
         with source.path.open("rb") as file:
             self._header = read_header(file, source)
@@ -85,7 +87,7 @@ class NpyFeatures(FeatureFile):
         _check_size(self._header, self._start, source.path.stat().st_size, source)
 
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
-        """Rows in turn, in buffers that are used again."""
+        """Yield the rows in blocks; the buffers are reused."""
         step = n_rows or self.block_rows(self.dtype.itemsize)
         if self._fortran:
             whole = self.array()
@@ -96,7 +98,7 @@ class NpyFeatures(FeatureFile):
             yield from _blocks(file, self._header, self.source, step, keep)
 
     def array(self) -> NDArray[Any]:
-        """The rows, mapped from the file."""
+        """All rows, memory-mapped."""
         if not self.n_rows:
             return np.empty((0, self.n_features), dtype=self.dtype)
         mapped: NDArray[Any] = np.load(self.source.path, mmap_mode="r", allow_pickle=False)
@@ -117,7 +119,7 @@ class NpzFeatures(FeatureFile):
         _check_size(self._header, start, size, source)
 
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
-        """Rows in turn, unpacked as they are needed."""
+        """Yield the rows in blocks, decompressed on the way."""
         step = n_rows or self.block_rows(self.dtype.itemsize)
         if self._fortran:
             whole = load_array(self.source)
@@ -127,30 +129,30 @@ class NpzFeatures(FeatureFile):
             yield from _blocks(file, read_header(file, self.source), self.source, step, keep)
 
     def array(self) -> NDArray[Any]:
-        """The rows, in memory."""
+        """All rows, in memory."""
         return load_array(self.source)
 
 
 def npz_member(source: Source) -> str:
-    """Name inside the zip of the array that a source means."""
+    """Name, inside the zip archive, of the array that a source selects."""
     try:
         with zipfile.ZipFile(source.path) as archive:
             names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
     except zipfile.BadZipFile as error:
-        raise InputFileError(f"{source.path} is no .npz file, or it is damaged ({error}).") from error
+        raise InputFileError(f"{source.path} is not an .npz file, or it is damaged ({error}).") from error
     if source.part is None and len(names) != 1:
         raise InputFileError(
-            f"{source.path} holds {len(names)} arrays: {listed(names)}. "
-            f"Say which one: {source.path.name}#{names[0] if names else 'NAME'}."
+            f"{source.path} has {len(names)} arrays: {listed(names)}. "
+            f"Select one: {source.path.name}#{names[0] if names else 'NAME'}."
         )
     name = names[0] if source.part is None else source.part
     if name not in names:
-        raise InputFileError(f"{source.path}: there is no array {name!r}. It holds {listed(names)}.")
+        raise InputFileError(f"{source.path}: there is no array {name!r}. Arrays: {listed(names)}.")
     return f"{name}.npy"
 
 
 def load_array(source: Source) -> NDArray[Any]:
-    """The whole array of an ``.npy`` or ``.npz`` file, of any shape."""
+    """Read a whole array of any shape from an ``.npy`` or ``.npz`` file."""
     try:
         if source.kind == ".npy":
             with source.path.open("rb") as file:

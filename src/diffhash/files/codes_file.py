@@ -31,7 +31,7 @@ class CodesWriter:
     ----------
     path : path of the ``.npy`` file
     n_bytes : int
-        Bytes of a code.
+        Number of bytes of a code.
 
     Examples
     --------
@@ -80,19 +80,19 @@ class CodesWriter:
 
 
 def read_codes(source: str | os.PathLike[str] | Source) -> CodeArray:
-    """Packed codes, in memory.
+    """Read packed codes into memory.
 
     Raises
     ------
     InputFileError
-        If the file holds anything but uint8 of shape (n, n_bytes).
+        If the array is not uint8 of shape (n, n_bytes).
     """
     source = source if isinstance(source, Source) else Source.parse(source)
     source.check_kind((".npy", ".npz"), "codes")
     codes = load_array(source)
     if codes.dtype != np.uint8 or codes.ndim != 2:
         raise InputFileError(
-            f"{source}: codes are uint8 of shape (n, n_bytes), got {codes.dtype} of shape {codes.shape}. "
-            "Make codes of features with diffhash encode."
+            f"{source}: codes must be uint8 of shape (n, n_bytes), got {codes.dtype} of shape {codes.shape}. "
+            "Use diffhash encode to make codes from features."
         )
     return codes

@@ -1,4 +1,4 @@
-"""Feature files of any kind behind one face."""
+"""Feature files of all kinds, with one interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .source import FILE_KINDS, Source
 
 __all__ = ["BLOCK_BYTES", "FeatureFile", "check_matrix", "open_features"]
 
-#: Size of a block of rows: it stays in the cache of a core, and is large for BLAS.
+#: Size of a block of rows: small enough for the cache of a core, large enough for BLAS.
 BLOCK_BYTES = 1 << 21
 
 
@@ -26,7 +26,7 @@ class FeatureFile(ABC):
     ----------
     source : Source
     n_rows : int or None
-        None where only reading the whole file would tell.
+        None if the whole file would have to be read to know it.
     n_features : int
     """
 
@@ -36,22 +36,22 @@ class FeatureFile(ABC):
 
     @abstractmethod
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
-        """All rows in turn, at most ``n_rows`` at a time (a few MB by default).
+        """Yield all rows in blocks of at most ``n_rows`` rows (by default a few MB).
 
-        A block may be overwritten once ``keep`` more blocks were given and another is asked for.
+        A block stays valid while ``keep`` more blocks are read; after that its memory may be reused.
         """
 
     def array(self) -> NDArray[Any]:
-        """All rows at once: mapped from the file where its kind allows, in memory otherwise."""
+        """All rows as one array: memory-mapped if the kind of file allows it, otherwise in memory."""
         blocks = [block.copy() for block in self.blocks()]
         return np.concatenate(blocks) if blocks else np.empty((0, self.n_features))
 
     def block_rows(self, itemsize: int) -> int:
-        """Rows of a block of the usual size."""
+        """Number of rows of a block of the default size."""
         return max(1, BLOCK_BYTES // max(self.n_features * itemsize, 1))
 
     def count(self) -> int:
-        """Number of rows, reading the file if need be."""
+        """Number of rows; reads the whole file if necessary."""
         return sum(len(block) for block in self.blocks()) if self.n_rows is None else self.n_rows
 
 
@@ -60,10 +60,10 @@ def open_features(source: str | os.PathLike[str] | Source) -> FeatureFile:
 
     Parameters
     ----------
-    source : name of a file, and after ``#`` what to read of it
-        ``x.npy``; ``x.npz#name`` (the name may be left out when there is one array); ``x.parquet``,
-        ``x.csv`` and ``x.jsonl``: all columns, those named (``#a,b,c``), or one column of lists
-        (``#embedding``).
+    source : name of a file, optionally with ``#`` and the part to read
+        ``x.npy``; ``x.npz#name`` (the name may be omitted if there is only one array);
+        ``x.parquet``, ``x.csv`` and ``x.jsonl``: all columns, some columns (``#a,b,c``), or one
+        column of lists (``#embedding``).
 
     Returns
     -------
@@ -72,7 +72,7 @@ def open_features(source: str | os.PathLike[str] | Source) -> FeatureFile:
     Raises
     ------
     InputFileError
-        If the file is missing, of another kind, damaged, or holds no feature rows.
+        If the file does not exist, is of another kind, is damaged, or contains no features.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def open_features(source: str | os.PathLike[str] | Source) -> FeatureFile:
     (5, 3, [(2, 3), (2, 3), (1, 3)])
     """
     from .arrays import NpyFeatures, NpzFeatures
+    from .csv_and_jsonl import CsvFeatures, JsonlFeatures
     from .parquet import ParquetFeatures
-    from .text import CsvFeatures, JsonlFeatures
 
     source = source if isinstance(source, Source) else Source.parse(source)
     source.check_kind(FILE_KINDS, "features")
@@ -100,7 +100,7 @@ def open_features(source: str | os.PathLike[str] | Source) -> FeatureFile:
 
 
 def check_matrix(source: Source, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    """Raise unless this is what features look like."""
+    """Raise InputFileError if an array of this shape and type cannot be features."""
     if dtype.kind not in "fiub":
         raise InputFileError(f"{source}: features must be real numbers, got dtype {dtype}.")
     if len(shape) != 2:

@@ -1,4 +1,4 @@
-"""Parquet files, read a few thousand rows at a time."""
+"""Features from Parquet files, read in batches of rows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["ParquetFeatures", "open_parquet"]
 
 
 def open_parquet(source: Source) -> Any:
-    """A ``ParquetFile``, or what is wrong with it."""
+    """Open a ``ParquetFile``; raises InputFileError if that is not possible."""
     parquet = require_pyarrow(source.path)
     import pyarrow
 
     try:
         return parquet.ParquetFile(source.path)
     except pyarrow.ArrowException as error:
-        raise InputFileError(f"{source.path} is no Parquet file, or it is damaged ({error}).") from error
+        raise InputFileError(f"{source.path} is not a Parquet file, or it is damaged ({error}).") from error
 
 
 class ParquetFeatures(FeatureFile):
@@ -42,7 +42,7 @@ class ParquetFeatures(FeatureFile):
                 kind = schema.field(name).type
                 if not (_is_number(kind) or (self._is_list and _is_number(kind.value_type))):
                     raise InputFileError(
-                        f"{source.path}: column {name!r} holds {kind}, not numbers. Name the columns with "
+                        f"{source.path}: column {name!r} contains {kind}, not numbers. Name the columns with "
                         f"features: {source.path.name}#NAME. Columns: {listed(names)}."
                     )
         self.n_features = self._list_length() if self._is_list else len(chosen)
@@ -56,7 +56,7 @@ class ParquetFeatures(FeatureFile):
         if lists:
             raise InputFileError(
                 f"{self.source.path} has {len(lists)} columns of lists: {listed(lists)}. "
-                f"Say which one: {self.source.path.name}#{lists[0]}."
+                f"Select one: {self.source.path.name}#{lists[0]}."
             )
         return names
 
@@ -65,11 +65,11 @@ class ParquetFeatures(FeatureFile):
             first = next(file.iter_batches(batch_size=1, columns=self._columns), None)
         value = first.column(0)[0].as_py() if first is not None else None
         if not value:
-            raise InputFileError(f"{self.source}: the first row holds no numbers.")
+            raise InputFileError(f"{self.source}: the first row contains no numbers.")
         return len(value)
 
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:  # noqa: ARG002 - every block is new
-        """Rows in turn; float32 where all columns are, float64 otherwise."""
+        """Yield the rows in blocks; float32 if all columns are float32, otherwise float64."""
         import pyarrow
 
         step, start = n_rows or self.block_rows(8), 0
@@ -86,11 +86,11 @@ class ParquetFeatures(FeatureFile):
         for name, column in columns.items():
             if column.null_count:
                 row = start + next(i for i, value in enumerate(column) if not value.is_valid)
-                raise InputFileError(f"{self.source.path}: column {name!r} is empty in row {row}.")
+                raise InputFileError(f"{self.source.path}: column {name!r} has no value in row {row}.")
         if not self._is_list:
             return np.column_stack([columns[name].to_numpy(zero_copy_only=False) for name in self._columns])
         column = columns[self._columns[0]]
-        # Rows of one length make one flat array: no Python object per number.
+        # If all rows have one length, the numbers are one flat array: no Python object for each.
         lengths = np.asarray(column.value_lengths()) if hasattr(column, "value_lengths") else None
         if lengths is not None and (lengths != self.n_features).any():
             row = int(np.flatnonzero(lengths != self.n_features)[0])
@@ -99,7 +99,7 @@ class ParquetFeatures(FeatureFile):
             )
         values = column.flatten()
         if values.null_count:
-            raise InputFileError(f"{self.source}: a list in rows from {start} on has an empty place.")
+            raise InputFileError(f"{self.source}: a list in the rows from {start} on contains a null.")
         return np.asarray(values.to_numpy(zero_copy_only=False)).reshape(-1, self.n_features)
 
 

@@ -1,4 +1,4 @@
-"""Pictures in a folder."""
+"""List the pictures in a folder."""
 
 from __future__ import annotations
 
@@ -9,16 +9,21 @@ from ..errors import InputFileError
 
 __all__ = ["PICTURE_KINDS", "list_pictures"]
 
-#: Endings that count as pictures, in any case of letters.
+#: Endings of picture files; upper case counts too.
 PICTURE_KINDS = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 
 
 def list_pictures(folder: str | os.PathLike[str], left_out: list[Path] | None = None) -> dict[str, Path]:
-    """Pictures in a folder and the folders in it, by their name relative to it (with ``/``), sorted.
+    """List the pictures in a folder and its subfolders, sorted by name.
 
-    Names that come from elsewhere are only ever looked up here, so that none of them leads out of
-    the folder. Hidden files are left out. A picture whose name is no UTF-8 text is an error; with
-    ``left_out`` it goes there.
+    Hidden files are skipped. A picture whose name is not valid UTF-8 is an error, or is appended
+    to ``left_out`` if that list is given.
+
+    Returns
+    -------
+    dict of Path by name
+        Names are relative to the folder, with ``/``. Names from tables are looked up in this dict, so
+        that no name can lead out of the folder.
 
     Examples
     --------
@@ -45,11 +50,11 @@ def list_pictures(folder: str | os.PathLike[str], left_out: list[Path] | None = 
             left_out.append(path)
         else:
             raise InputFileError(
-                f"{folder}: the name of the picture {os.fsencode(name)!r} is no UTF-8 text. "
+                f"{folder}: the name of the picture {os.fsencode(name)!r} is not valid UTF-8. "
                 "Rename it, or add --skip to leave such pictures out."
             )
     if not found:
-        raise InputFileError(f"{folder}: there is no picture in it ({', '.join(PICTURE_KINDS)}).")
+        raise InputFileError(f"{folder}: the folder contains no pictures ({', '.join(PICTURE_KINDS)}).")
     return dict(sorted(found.items()))
 
 

@@ -1,4 +1,4 @@
-"""Which file, and which part of it: ``wiki.npz#images``."""
+"""The name of an input file and of a part of it, such as ``wiki.npz#images``."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..errors import InputFileError, MissingExtraError
 
 __all__ = ["FILE_KINDS", "Source", "choose_columns", "listed", "require_pyarrow"]
 
-#: Endings that are read, in any case of letters.
+#: Endings of files that can be read; upper case counts too.
 FILE_KINDS = (".npy", ".npz", ".parquet", ".csv", ".jsonl")
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file that exists, and the part of it that was named.
+    """An existing file and the selected part of it.
 
     Attributes
     ----------
     path : Path
     part : str or None
-        What followed the ``#``.
+        The text after the ``#``.
     """
 
     path: Path
@@ -32,7 +32,7 @@ class Source:
 
     @classmethod
     def parse(cls, text: str | os.PathLike[str]) -> Source:
-        """Split a name at its last ``#``, unless there is a file of the whole name.
+        """Split a name at its last ``#``, unless a file with the whole name exists.
 
         Examples
         --------
@@ -56,28 +56,28 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """The ending, in lower case."""
+        """The ending of the file in lower case."""
         return self.path.suffix.lower()
 
     def __str__(self) -> str:
         return os.fspath(self.path) if self.part is None else f"{os.fspath(self.path)}#{self.part}"
 
     def check_kind(self, kinds: Iterable[str], what: str) -> None:
-        """Raise unless the file is of one of these kinds."""
+        """Raise InputFileError if the ending of the file is not one of ``kinds``."""
         kinds = tuple(kinds)
         if self.kind not in kinds:
             raise InputFileError(f"{self.path}: {what} are read from {', '.join(kinds)} files.")
 
 
 def listed(names: Iterable[str], limit: int = 20) -> str:
-    """Names for a message, the first few of them."""
+    """The first names of a list, for an error message."""
     known = [repr(name) for name in names]
     more = f" and {len(known) - limit} more" if len(known) > limit else ""
     return ", ".join(known[:limit]) + more if known else "none"
 
 
 def choose_columns(source: Source, names: list[str]) -> list[str]:
-    """The columns that a source names (``a,b,c`` or ``first:last``), each of which must be there."""
+    """The columns that a source selects (``a,b,c`` or ``first:last``). All must exist."""
     assert source.part is not None
     if source.part in names:
         return [source.part]
@@ -92,7 +92,7 @@ def choose_columns(source: Source, names: list[str]) -> list[str]:
 
 
 def require_pyarrow(path: Path) -> ModuleType:
-    """``pyarrow.parquet``, or the line that installs it."""
+    """Import ``pyarrow.parquet``; if it is missing, the error has the install line."""
     try:
         import pyarrow.parquet
     except ImportError:

@@ -1,4 +1,4 @@
-"""Tables with named columns: captions, ids, payloads."""
+"""Tables with named columns, for captions, ids and payloads."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from itertools import islice
 from typing import Any
 
 from ..errors import InputFileError
+from .csv_and_jsonl import csv_records, json_records
+from .json_values import plain_values
 from .parquet import open_parquet
-from .plain import plain_values
 from .source import Source, listed
-from .text import csv_records, json_records
 
 __all__ = ["TABLE_KINDS", "TableFile", "open_table"]
 
@@ -36,20 +36,20 @@ class TableFile(ABC):
 
     @abstractmethod
     def rows(self) -> Iterator[Row]:
-        """All rows in turn, as dicts of plain values by column."""
+        """Yield the rows as dicts of plain values by column."""
 
     def column(self, name: str | None = None) -> list[Any]:
-        """Values of one column: that named, or by the source's ``#``, or the only one there is."""
+        """Values of one column: ``name``, or the part of the source, or the only column."""
         name = self.column_name(name)
         return [row.get(name) for row in self.rows()]
 
     def column_name(self, name: str | None = None) -> str:
-        """The column that is meant, once it is known to be there."""
+        """Name of the column that :meth:`column` reads. It must exist."""
         wanted = name or self.source.part or (self.columns[0] if len(self.columns) == 1 else None)
         if wanted is None:
             raise InputFileError(
                 f"{self.source.path} has {len(self.columns)} columns: {listed(self.columns)}. "
-                f"Say which one: {self.source.path.name}#NAME."
+                f"Select one: {self.source.path.name}#NAME."
             )
         if wanted not in self.columns:
             raise InputFileError(
@@ -59,10 +59,10 @@ class TableFile(ABC):
 
 
 def open_table(source: str | os.PathLike[str] | Source) -> TableFile:
-    r"""Open a table: ``.csv`` with a line of names, ``.jsonl`` of objects, or ``.parquet``.
+    r"""Open a table: ``.csv`` with a header line, ``.jsonl`` with an object per line, or ``.parquet``.
 
-    A CSV column whose cells are all whole numbers (written without leading zeros) or all numbers is
-    read as such; empty cells are None.
+    A CSV column is read as whole numbers if all its cells are whole numbers without leading zeros,
+    as numbers if all its cells are numbers, otherwise as text. Empty cells become None.
 
     Examples
     --------
@@ -89,10 +89,10 @@ class _CsvTable(TableFile):
         _, self.columns = next(records, (0, []))
         if not self.columns:
             raise InputFileError(
-                f"{source.path} is empty; a first line with the names of the columns is needed."
+                f"{source.path} is empty. The first line must have the names of the columns."
             )
         if len(set(self.columns)) != len(self.columns):
-            raise InputFileError(f"{source.path}: columns have the same name: {listed(self.columns)}.")
+            raise InputFileError(f"{source.path}: two columns have the same name: {listed(self.columns)}.")
         kinds = [0] * len(self.columns)
         for line, cells in records:
             if len(cells) != len(self.columns):
@@ -114,7 +114,7 @@ class _CsvTable(TableFile):
 
 
 def _kind(cell: str) -> int:
-    """0 for a whole number, 1 for another number, 2 for anything else ("007" stays what it is)."""
+    """0 for a whole number, 1 for another number, 2 for text ("007" is text)."""
     digits = cell.removeprefix("-")
     if digits.isascii() and digits.isdigit() and (digits == "0" or digits[0] != "0") and len(digits) < 19:
         return 0
@@ -153,7 +153,7 @@ class _ParquetTable(TableFile):
         yield from self._read(self.columns)
 
     def column(self, name: str | None = None) -> list[Any]:
-        """Values of one column; the others are not read."""
+        """Values of one column; the other columns are not read."""
         name = self.column_name(name)
         return [row[name] for row in self._read([name])]
 

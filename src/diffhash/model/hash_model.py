@@ -69,7 +69,7 @@ class HashModel:
     >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
     >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
     >>> hasher.model_
-    <HashModel of DiffHash: 4 bits, x (80 features), y (64 features)>
+    <HashModel of DiffHash: 4 bits, x (128 features), y (64 features)>
     >>> hasher.model_.encode(data.test.views["y"], modality="y").shape
     (10, 1)
     """

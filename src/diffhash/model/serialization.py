@@ -75,7 +75,7 @@ def load_model(
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.dhm"
     >>> hasher.save(path)
     >>> load_model(path)
-    <HashModel of DiffHash: 4 bits, x (80 features), y (64 features)>
+    <HashModel of DiffHash: 4 bits, x (128 features), y (64 features)>
     """
     return _checked(str(path), *read_model(path), kernel, featurizers)
 

@@ -1,4 +1,4 @@
-"""What pages and figures share: this package draws numbers that it is given and computes none."""
+"""Shared parts of pages and figures. This package draws numbers; it does not compute any."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __all__ = ["require_matplotlib"]
 
 
 def require_matplotlib() -> None:
-    """Say at once, and not after long work, that figures cannot be drawn.
+    """Check that matplotlib is installed. Call this before long work.
 
     Raises
     ------
     MissingExtraError
-        With the line that installs what is missing.
+        If it is not; the message has the command that installs it.
     """
     try:
-        import matplotlib  # noqa: F401 - only whether it is there
+        import matplotlib  # noqa: F401 - checks only that it is installed
     except ImportError as error:
         raise MissingExtraError(
             f"report: figures need matplotlib ({error}). Run: pip install 'diffhash[report]'"

@@ -1,4 +1,4 @@
-"""Figures for files and pages, by matplotlib: what all of them share."""
+"""Create matplotlib figures and turn them into SVG elements or file contents."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MARGINS = {"left": 0.17, "right": 0.95, "bottom": 0.155, "top": 0.915}
 
 
 def svg_element(figure: Figure, label: str) -> str:
-    """A figure as an ``<svg>`` element; ``label`` is what a screen reader says."""
+    """Return a figure as an ``<svg>`` element; screen readers read ``label`` aloud."""
     text = saved_figure(figure, "svg").decode()
-    # Names of groups repeat from panel to panel, and nothing refers to them.
+    # The ids of groups are the same in every panel, and nothing refers to them.
     text = re.sub(r' id="[A-Za-z0-9.]+_[0-9]+"', "", text[text.index("<svg") :])
     text = text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
     for color, variable in ((INK, "--ink"), (SOFT, "--soft"), (GRID, "--grid")):
@@ -30,16 +30,16 @@ def svg_element(figure: Figure, label: str) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure that belongs to no window."""
+    """Create a figure without a window."""
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def saved_figure(figure: Figure, kind: str, **options: Any) -> bytes:
-    """The content of a figure file of one kind, such as "svg"."""
+    """Return the content of a figure file; ``kind`` is "svg" or "png"."""
     buffer = io.BytesIO()
-    # No date and no version inside: the same numbers give the same bytes.
+    # Without date and version in the file, the same numbers give the same bytes.
     metadata: dict[str, Any] = (
         dict.fromkeys(("Date", "Creator", "Format", "Type")) if kind == "svg" else {"Software": None}
     )

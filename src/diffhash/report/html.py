@@ -1,4 +1,4 @@
-"""The frame of every page that we write."""
+"""The HTML frame of all pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["html_page", "page_css"]
 
 
 def html_page(title: str, css: str, body: Iterable[str]) -> str:
-    """A page that needs no network, and in which nothing is run or fetched whatever its texts hold.
+    """Return a complete page that runs no script and loads nothing from the network, whatever its texts contain.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def html_page(title: str, css: str, body: Iterable[str]) -> str:
         Plain text; it is escaped here.
     css : str
     body : iterable of str
-        HTML, with everything that came from outside escaped.
+        HTML in which all text from outside is already escaped.
 
     Examples
     --------
@@ -47,5 +47,5 @@ def html_page(title: str, css: str, body: Iterable[str]) -> str:
 
 
 def page_css() -> str:
-    """The style that all pages share."""
+    """Return the style sheet that all pages share."""
     return files(__package__).joinpath("page.css").read_text(encoding="utf-8")

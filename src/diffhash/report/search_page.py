@@ -1,4 +1,4 @@
-"""What a search found, as one HTML page that needs nothing beside itself: no network, no script."""
+"""Show the hits of a search in one self-contained HTML page, without network or scripts."""
 
 from __future__ import annotations
 
@@ -31,25 +31,27 @@ def search_page(
     picture: str | None,
     is_picture: Callable[[Any], bool],
 ) -> str:
-    """The whole page; everything that comes from outside is escaped.
+    """Return the whole page. All text from outside is escaped.
 
     Parameters
     ----------
     asked : str
-        The query in words, or the name of its file.
+        The words of the query, or the name of its file.
     into : str
-        Modality that was searched.
-    found : the hits of each query
+        The modality that was searched.
+    found : sequence of sequences of Hit
+        The hits of each query.
     picture : str or None
-        Address of the picture that was asked with.
+        ``data:`` URL of the query, if it is a picture.
     is_picture : function
-        Says whether a value of a payload may be shown as a picture.
+        Tells whether a payload value may be shown as a picture.
     """
     css = page_css()
     shown = f'<p class="asked"><img alt="the query" src="{escape(picture)}"></p>' if picture else ""
     body = [
-        f'<header><h1>{escape(asked)}</h1>{shown}<p class="lead">The nearest of modality '
-        f"<em>{escape(into)}</em>, nearest first. Distances are bits in which the codes differ.</p></header>"
+        f'<header><h1>{escape(asked)}</h1>{shown}<p class="lead">The nearest items of modality '
+        f"<em>{escape(into)}</em>, nearest first. The distance is the number of bits in which the codes differ."
+        "</p></header>"
     ]
     for number, hits in enumerate(found):
         title = f"<h2>Query {number}</h2>" if len(found) > 1 else ""

@@ -1,18 +1,18 @@
-"""How figures look: inks, the look of a series, quiet axes."""
+"""Colours, line styles and matplotlib settings of all figures."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["GRID", "INK", "SOFT", "Look", "matplotlib_settings"]
+__all__ = ["GRID", "INK", "SOFT", "SeriesStyle", "matplotlib_settings"]
 
-#: Replaced by CSS variables where a figure stands in a page that can be light or dark.
+#: In pages these colours are replaced by CSS variables, for light and dark mode.
 INK, SOFT, GRID = "#1f2328", "#59636e", "#d8dde3"
 
 
 @dataclass(frozen=True)
-class Look:
-    """Look of one series; readable without colour by marker, fill and dash."""
+class SeriesStyle:
+    """Line style of one series. Marker, fill and dash make it readable without colour."""
 
     label: str
     color: str
@@ -23,7 +23,7 @@ class Look:
 
 
 def matplotlib_settings(*, text_as_paths: bool) -> dict[str, object]:
-    """Settings for ``matplotlib.rc_context``: thin axes, no frame, quiet grid."""
+    """Return settings for ``matplotlib.rc_context``: thin axes, no frame, light grid."""
     return {
         "figure.facecolor": "none",
         "savefig.facecolor": "none",

@@ -84,7 +84,7 @@ def asymmetric_search(
     n_candidates = checks.as_count(n_candidates, "n_candidates", k, caller=caller)
     values = _check_values(query_values, caller)
     # One snapshot: codes may be added or removed meanwhile.
-    stored = index._stored
+    stored = index._buffer.current
     codes = stored.codes
     if values.shape[1] != stored.n_bits and not (
         stored.n_bits == 8 * codes.shape[1] and -(-values.shape[1] // 8) == codes.shape[1]

@@ -1,4 +1,4 @@
-"""Ids of an index: find their rows, check new ones, and grow the arrays that hold them."""
+"""Ids of an index: check them, and find their rows."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from ..errors import InputError
 from ..native.checks import as_ids
 from ..native.search import IndexedCodes
 
-# Spare room that a growing index keeps: an index takes at most 1.1 times its codes and ids.
-SPARE = 0.06
+
+def given_ids(ids: Any, *, caller: str) -> NDArray[np.int64]:
+    """Check ids that a caller gave: an array or one id."""
+    array = np.atleast_1d(np.asarray(ids))
+    return as_ids(array, array.size, caller=caller)
 
 
 def largest_id(stored: IndexedCodes) -> int:
-    """Find the largest id of an index that is not empty."""
+    """The largest id. There must be at least one code."""
     if stored.ids is None:
         return len(stored.codes) - 1
     return int(stored.ids[-1] if stored.increasing else stored.ids.max())
 
 
 def check_unique(ordered: NDArray[np.int64], *, caller: str) -> None:
-    """Refuse sorted ids of which one comes twice."""
+    """Raise InputError if an id occurs twice; the ids are sorted."""
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if len(twice):
-        raise InputError(f"{caller}: ids must be unique, {twice[0]} is there more than once.")
+        raise InputError(f"{caller}: ids must be unique, but {twice[0]} occurs more than once.")
 
 
 def rows_of(stored: IndexedCodes, wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the rows that have one of the ids in ``wanted``, which is sorted."""
+    """Boolean mask of the rows whose id is in ``wanted``, which is sorted."""
     n = len(stored.codes)
     mask = np.zeros(n, dtype=np.bool_)
     if not n or not len(wanted):
@@ -48,8 +51,21 @@ def rows_of(stored: IndexedCodes, wanted: NDArray[np.int64]) -> NDArray[np.bool_
     return mask
 
 
+def find_rows(stored: IndexedCodes, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The row of each id in ``wanted``, which may be in any order; -1 for an unknown id."""
+    n = len(stored.codes)
+    if not n:
+        return np.full(len(wanted), -1)
+    if stored.ids is None:
+        return np.where((wanted >= 0) & (wanted < n), wanted, -1)
+    order = None if stored.increasing else np.argsort(stored.ids)
+    places = np.minimum(np.searchsorted(stored.ids, wanted, sorter=order), n - 1)
+    rows = places if order is None else order[places]
+    return np.where(stored.ids[rows] == wanted, rows, -1)
+
+
 def bitmap_of(stored: IndexedCodes, ids: Any, *, caller: str) -> NDArray[np.uint8] | None:
-    """Turn the ids to search among into a bitmap of rows; None: all rows."""
+    """Bitmap of the rows that have one of the ids, for the kernels; None for all rows."""
     if ids is None:
         return None
     wanted = np.unique(as_ids(ids, np.size(ids), caller=caller))
@@ -57,12 +73,12 @@ def bitmap_of(stored: IndexedCodes, ids: Any, *, caller: str) -> NDArray[np.uint
 
 
 def new_ids(stored: IndexedCodes, ids: Any, count: int, *, caller: str) -> NDArray[np.int64]:
-    """Check the ids of codes to be added, or number on from the largest."""
+    """Check the ids of new codes; without ids, count on from the largest id."""
     n = len(stored.codes)
     if ids is None:
         first = largest_id(stored) + 1 if n else 0
         if first + count > np.iinfo(np.int64).max:
-            raise InputError(f"{caller}: no ids are left above {first - 1}. Give ids.")
+            raise InputError(f"{caller}: there are no ids above {first - 1}. Pass ids.")
         return np.arange(first, first + count)
     numbers = as_ids(ids, count, caller=caller)
     ordered = np.sort(numbers)
@@ -72,19 +88,5 @@ def new_ids(stored: IndexedCodes, ids: Any, count: int, *, caller: str) -> NDArr
         if known.any():
             old = np.flatnonzero(known)[0]
             known_id = old if stored.ids is None else stored.ids[old]
-            raise InputError(f"{caller}: the index has id {known_id} already. Remove it first.")
+            raise InputError(f"{caller}: the index already has id {known_id}. Remove it first.")
     return numbers
-
-
-def grown(buffer: NDArray[Any] | None, used: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
-    """Put ``new`` behind ``used``: into the same buffer if there is room, else into a larger one.
-
-    Rows behind those in use may be written while others search: they look at earlier rows only.
-    """
-    n, total = len(used), len(used) + len(new)
-    own = buffer is not None and buffer.base is None and buffer.flags.writeable and len(buffer) > n
-    if not own or buffer is None or len(buffer) < total:
-        buffer = np.empty((total + int(SPARE * total), *used.shape[1:]), dtype=used.dtype)
-        buffer[:n] = used
-    buffer[n:total] = new
-    return buffer

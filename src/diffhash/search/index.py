@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import threading
+import functools
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codes import check_padding
-from ..errors import CodeError, InputError
-from ..native import checks
-from ..native.search import IndexedCodes, RangeResult, SearchResult, increasing, run_top_k, run_within
+from ..errors import IndexFileError, InputError, ParameterError, UnknownIdError
+from ..native.search import RangeResult, SearchResult, run_top_k, run_within
 from ..types import CodeArray
-from .id_rows import bitmap_of, check_unique, grown, largest_id, new_ids, rows_of
+from ..validation import as_array
+from .code_buffer import CodeBuffer
+from .faiss_index import codes_from_faiss, codes_to_faiss
+from .id_rows import bitmap_of, find_rows, given_ids
+from .index_file import read_index, write_index
 
 __all__ = ["HammingIndex"]
 
@@ -23,20 +26,21 @@ class HammingIndex:
 
     Parameters
     ----------
-    codes : uint8 array of shape (n, bytes)
-        Packed codes of 8 to 4,096 bits. A contiguous array or a memory map is used where it
-        lies, not copied: do not change it afterwards. Other layouts are copied.
+    codes : uint8 array of shape (n, bytes), optional
+        Packed codes of 8 to 4,096 bits. A contiguous array or a memory map is not copied: do not
+        change it afterwards. Other layouts are copied. Without codes the index is empty; then give
+        ``n_bits``, and codes with :meth:`add`.
     ids : int array of shape (n,), optional
-        Unique, in any order; by default the row numbers. Equal distances are ordered by id,
-        which is fastest when ids increase with the rows.
+        Unique, in any order; by default the row numbers. Equal distances are ordered by id. A
+        search is fastest if the ids increase with the rows.
     n_bits : int, optional
-        Bits that count, by default all of them. The padding bits of queries are then ignored;
-        those of codes must be 0.
+        Number of bits of a code, by default all bits of its bytes. The padding bits of queries are
+        ignored; those of codes must be 0.
 
     Notes
     -----
-    Searches may run in several threads at once and during :meth:`add` and :meth:`remove`:
-    each search sees the index as it was when the search began.
+    Searches may run in several threads at once, also during :meth:`add` and :meth:`remove`. Each
+    search sees the index as it was when the search began.
 
     Examples
     --------
@@ -45,57 +49,133 @@ class HammingIndex:
     >>> result = index.search(np.array([[0b0011]], dtype=np.uint8), k=2)
     >>> result.ids, result.distances
     (array([[10, 20]]), array([[1, 1]], dtype=uint16))
+
+    An empty index that grows:
+
+    >>> index = HammingIndex(n_bits=8)
+    >>> index.add(codes)
+    >>> len(index)
+    3
     """
 
-    def __init__(self, codes: CodeArray, ids: Any = None, *, n_bits: int | None = None) -> None:
-        caller = "HammingIndex"
-        array = checks.as_codes(codes, caller=caller, name="codes")
-        bits = checks.as_n_bits(n_bits, array.shape[1], caller=caller)
-        check_padding(array, bits, caller=caller)
-        numbers = None if ids is None else checks.as_ids(ids, len(array), caller=caller)
-        ordered = numbers is None or increasing(numbers)
-        if numbers is not None and not ordered:
-            check_unique(np.sort(numbers), caller=caller)
-        self._write = threading.Lock()
-        self._stored = IndexedCodes(array, bits, numbers, ordered)
-        # What was allocated; the codes in use are its first rows.
-        self._buffer: CodeArray = array
-        self._id_buffer: NDArray[np.int64] | None = numbers
+    def __init__(self, codes: CodeArray | None = None, ids: Any = None, *, n_bits: int | None = None) -> None:
+        self._buffer = CodeBuffer(codes, ids, n_bits, caller="HammingIndex")
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> HammingIndex:
+        """Open an index that :meth:`save` wrote.
+
+        Codes and ids are memory-mapped: they are read from the file when a search needs them. The
+        index can be changed; the file stays as it is. If ``n_bits`` is not a multiple of 8, the
+        padding bits are checked, which reads all codes once.
+
+        Raises
+        ------
+        IndexFileError
+            If the file is not an index, is damaged, or was written by a later version. The size
+            and the structure are checked; changed bits in the codes are not noticed.
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "codes.dhi"
+        >>> HammingIndex(np.array([[0], [3]], dtype=np.uint8), ids=[5, 7]).save(path)
+        >>> HammingIndex.load(path).ids
+        array([5, 7])
+        """
+        codes, ids, n_bits = read_index(path)
+        try:
+            return cls(codes, ids, n_bits=n_bits)
+        except (InputError, ParameterError) as error:
+            raise IndexFileError(
+                f"{os.fspath(path)} is not an index saved by diffhash, or it is damaged: {error}"
+            ) from error
+
+    @classmethod
+    def from_faiss(cls, index: Any, *, n_bits: int | None = None) -> HammingIndex:
+        """Copy the codes and ids of a FAISS index.
+
+        Parameters
+        ----------
+        index : ``faiss.IndexBinaryFlat``, or ``faiss.IndexBinaryIDMap`` around one
+        n_bits : int, optional
+            Number of bits of a code, by default all bits of its bytes.
+
+        Raises
+        ------
+        InputError
+            If the index is of another kind, or an id occurs twice.
+        """
+        codes, ids = codes_from_faiss(index, caller="HammingIndex.from_faiss")
+        return cls(codes, ids, n_bits=n_bits)
 
     def __len__(self) -> int:
-        return len(self._stored.codes)
+        return len(self._buffer.current.codes)
 
     def __repr__(self) -> str:
         return f"HammingIndex(n={len(self)}, n_bits={self.n_bits})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        stored = self._stored
-        return _rebuild, (np.array(stored.codes), stored.ids, stored.n_bits)
+        stored = self._buffer.current
+        return functools.partial(HammingIndex, n_bits=stored.n_bits), (np.array(stored.codes), stored.ids)
 
     @property
     def n_bits(self) -> int:
-        """Bits of a code."""
-        return self._stored.n_bits
+        """Number of bits of a code."""
+        return self._buffer.current.n_bits
 
     @property
     def codes(self) -> CodeArray:
         """The codes, shape (n, bytes), read-only."""
-        view = self._stored.codes.view()
+        view = self._buffer.current.codes.view()
         view.flags.writeable = False
         return view
 
     @property
     def ids(self) -> NDArray[np.int64]:
         """The ids, shape (n,), read-only."""
-        stored = self._stored
+        stored = self._buffer.current
         view = np.arange(len(stored.codes)) if stored.ids is None else stored.ids.view()
         view.flags.writeable = False
         return view
 
     @property
     def nbytes(self) -> int:
-        """Memory of codes and ids, spare room included."""
-        return self._buffer.nbytes + (0 if self._id_buffer is None else self._id_buffer.nbytes)
+        """Memory of codes and ids in bytes, with the spare room for new codes."""
+        return self._buffer.nbytes
+
+    def get(self, ids: Any) -> CodeArray:
+        """Codes by their ids.
+
+        Parameters
+        ----------
+        ids : int array of shape (m,), or one id
+            In any order; an id may occur several times.
+
+        Returns
+        -------
+        uint8 array of shape (m, bytes)
+            In the order of the ids.
+
+        Raises
+        ------
+        UnknownIdError
+            If the index does not have one of the ids.
+
+        Examples
+        --------
+        >>> index = HammingIndex(np.array([[0], [1], [3]], dtype=np.uint8), ids=[30, 10, 20])
+        >>> index.get([20, 30])
+        array([[3],
+               [0]], dtype=uint8)
+        """
+        caller = "HammingIndex.get"
+        stored = self._buffer.current
+        wanted = given_ids(ids, caller=caller)
+        rows = find_rows(stored, wanted)
+        if (rows < 0).any():
+            raise UnknownIdError(f"{caller}: the index has no id {wanted[np.argmin(rows)]}.")
+        return np.asarray(stored.codes[rows])
 
     def search(
         self, queries: CodeArray, k: int, *, ids: Any = None, n_threads: int | None = None
@@ -104,19 +184,21 @@ class HammingIndex:
 
         Parameters
         ----------
-        queries : uint8 array of shape (q, bytes)
+        queries : uint8 array of shape (q, bytes), or (bytes,) for one query
+            One query is treated as an array of shape (1, bytes).
         k : int
-            At least 1. With fewer than k codes all of them are returned: a result is never
-            padded with ids that do not exist.
+            At least 1. If the index has fewer than k codes, all of them are returned; results are
+            not filled up with ids that do not exist.
         ids : int array, optional
-            Search among these only; ids that the index does not have are passed over.
+            Search only among these ids. Unknown ids are ignored.
         n_threads : int, optional
-            By default ``DIFFHASH_NUM_THREADS``, or the CPUs at hand.
+            By default ``DIFFHASH_NUM_THREADS``, or the number of CPUs that this process may use.
 
         Returns
         -------
         SearchResult
-            ``.ids`` and ``.distances`` of shape (q, min(k, n)), by (distance, id).
+            ``.ids`` and ``.distances``, both always of shape (q, min(k, n)), in order of
+            (distance, id). For one query q is 1: its ids are ``result.ids[0]``.
 
         Examples
         --------
@@ -125,10 +207,10 @@ class HammingIndex:
         array([[1, 0]])
         """
         caller = "HammingIndex.search"
-        stored = self._stored
+        stored = self._buffer.current
         return run_top_k(
             stored,
-            queries,
+            _as_batch(queries, caller),
             k,
             bitmap=bitmap_of(stored, ids, caller=caller),
             n_threads=n_threads,
@@ -139,14 +221,15 @@ class HammingIndex:
     def within(
         self, queries: CodeArray, radius: int, *, ids: Any = None, n_threads: int | None = None
     ) -> RangeResult:
-        """Find all codes at a distance of at most ``radius``, the radius included.
+        """Find all codes at a distance of at most ``radius``.
 
-        Other parameters are those of :meth:`search`.
+        The other parameters are those of :meth:`search`.
 
         Returns
         -------
         RangeResult
-            ``.offsets`` of shape (q + 1,), ``.ids`` and ``.distances``.
+            ``.offsets`` of shape (q + 1,), ``.ids`` and ``.distances``: query ``i`` found
+            ``ids[offsets[i]:offsets[i + 1]]``, in order of (distance, id).
 
         Examples
         --------
@@ -156,10 +239,10 @@ class HammingIndex:
         (array([0, 2, 4]), array([2, 1, 0, 1]))
         """
         caller = "HammingIndex.within"
-        stored = self._stored
+        stored = self._buffer.current
         return run_within(
             stored,
-            queries,
+            _as_batch(queries, caller),
             radius,
             bitmap=bitmap_of(stored, ids, caller=caller),
             n_threads=n_threads,
@@ -174,12 +257,12 @@ class HammingIndex:
         ----------
         codes : uint8 array of shape (m, bytes)
         ids : int array of shape (m,), optional
-            None of them in the index yet. By default they go on from the largest id.
+            Ids that the index does not have yet. By default they continue from the largest id.
 
         Notes
         -----
-        The first ``add`` copies the codes into memory of the index's own, with some spare room;
-        while it is being enlarged, old and new memory exist side by side.
+        The first call copies the codes into the index's own memory, with some spare room. While
+        this memory is enlarged, the old and the new one exist at the same time.
 
         Examples
         --------
@@ -188,81 +271,53 @@ class HammingIndex:
         >>> len(index), index.ids
         (3, array([0, 1, 2]))
         """
-        caller = "HammingIndex.add"
-        with self._write:
-            stored = self._stored
-            n, width = stored.codes.shape
-            new = checks.as_codes(codes, caller=caller, name="codes")
-            if new.shape[1] != width:
-                raise CodeError(f"{caller}: the index has codes of {width} bytes, got shape {new.shape}.")
-            check_padding(new, stored.n_bits, caller=caller)
-            numbers = new_ids(stored, ids, len(new), caller=caller)
-            if len(new) == 0:
-                return
-            keeps_order = (
-                stored.increasing and increasing(numbers) and (not n or numbers[0] > largest_id(stored))
-            )
-            # Row numbers need no array as long as the new ids are the row numbers that follow.
-            plain = stored.ids is None and keeps_order and numbers[0] == n and numbers[-1] == n + len(new) - 1
-            self._buffer = grown(self._buffer, stored.codes, new)
-            if not plain:
-                old = np.arange(n) if stored.ids is None else stored.ids
-                self._id_buffer = grown(self._id_buffer, old, numbers)
-            self._stored = IndexedCodes(
-                self._buffer[: n + len(new)],
-                stored.n_bits,
-                None if self._id_buffer is None else self._id_buffer[: n + len(new)],
-                keeps_order,
-            )
+        self._buffer.append(codes, ids, caller="HammingIndex.add")
 
-    def remove(self, ids: Any) -> None:
-        """Remove codes by their ids; an id that the index does not have is an error.
+    def remove(self, ids: Any) -> int:
+        """Remove codes by their ids.
+
+        Parameters
+        ----------
+        ids : int array, or one id
+            Unknown ids are ignored, as in :meth:`Collection.delete`.
+
+        Returns
+        -------
+        int
+            How many codes were removed.
 
         Examples
         --------
         >>> index = HammingIndex(np.array([[0], [1], [3]], dtype=np.uint8))
-        >>> index.remove([1])
+        >>> index.remove([1, 99])
+        1
         >>> index.ids
         array([0, 2])
         """
-        caller = "HammingIndex.remove"
-        with self._write:
-            stored = self._stored
-            wanted = np.unique(checks.as_ids(ids, np.size(ids), caller=caller))
-            gone = rows_of(stored, wanted)
-            if np.count_nonzero(gone) != len(wanted):
-                missing = wanted[~np.isin(wanted, self.ids[gone])]
-                raise InputError(
-                    f"{caller}: the index has no id {missing[0]}"
-                    + (f" and {len(missing) - 1} more of those given." if len(missing) > 1 else ".")
-                    + " Nothing was removed."
-                )
-            if len(wanted) == 0:
-                return
-            keep = ~gone
-            self._buffer = stored.codes[keep]
-            self._id_buffer = np.flatnonzero(keep) if stored.ids is None else stored.ids[keep]
-            self._stored = IndexedCodes(self._buffer, stored.n_bits, self._id_buffer, stored.increasing)
+        return self._buffer.remove(ids, caller="HammingIndex.remove")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index to a file, for :meth:`load`.
+
+        The file is written atomically. It is in the safetensors format, with the codes as ``codes``
+        and the ids as ``ids`` (absent if the ids are the row numbers). The usual ending is ``.dhi``.
+        """
+        write_index(path, self._buffer.current)
 
     def to_faiss(self) -> Any:
-        """Copy into a FAISS index: ``IndexBinaryFlat``, in an ``IndexBinaryIDMap`` if there are ids.
+        """Copy into a FAISS index: ``IndexBinaryFlat``, inside an ``IndexBinaryIDMap2`` if there are ids.
 
-        FAISS breaks ties in its own way and its range search excludes the radius. The FAISS
-        package (``pip install faiss-cpu``) has to be there.
+        FAISS orders equal distances differently, and its range search excludes the radius.
+
+        Raises
+        ------
+        MissingExtraError
+            If FAISS is not installed (``pip install faiss-cpu``).
         """
-        try:
-            import faiss
-        except ImportError as error:
-            raise ImportError("HammingIndex.to_faiss needs FAISS: pip install faiss-cpu") from error
-        stored = self._stored
-        flat = faiss.IndexBinaryFlat(8 * stored.codes.shape[1])
-        if stored.ids is None:
-            flat.add(np.asarray(stored.codes))
-            return flat
-        index = faiss.IndexBinaryIDMap2(flat)
-        index.add_with_ids(np.asarray(stored.codes), stored.ids)
-        return index
+        return codes_to_faiss(self._buffer.current, caller="HammingIndex.to_faiss")
 
 
-def _rebuild(codes: CodeArray, ids: NDArray[np.int64] | None, n_bits: int) -> HammingIndex:
-    return HammingIndex(codes, ids, n_bits=n_bits)
+def _as_batch(queries: Any, caller: str) -> NDArray[Any]:
+    """One query of shape (bytes,) as an array of shape (1, bytes)."""
+    array = as_array(queries, f"{caller}: queries")
+    return array[None] if array.ndim == 1 else array

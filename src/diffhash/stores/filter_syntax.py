@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import FilterError
-from .sqlite.payloads import NUMBER, TEXT, kind_of
 
-__all__ = ["Both", "Either", "Node", "Not", "OneOf", "Range", "fields_of", "matches", "parse"]
+__all__ = ["And", "Node", "Not", "OneOf", "Or", "Range", "fields_of", "matches", "parse"]
 
+#: Kinds of payload values. Only values of the same kind are compared.
+BOOL, NUMBER, TEXT, OTHER = 1, 2, 3, 4
 _RANGES = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
 _DEEPEST = 50
 
@@ -49,20 +50,20 @@ class Not:
 
 
 @dataclass(frozen=True)
-class Both:
+class And:
     """What matches all of the nodes."""
 
     nodes: tuple[Node, ...]
 
 
 @dataclass(frozen=True)
-class Either:
+class Or:
     """What matches one of the nodes."""
 
     nodes: tuple[Node, ...]
 
 
-Node = OneOf | Range | Not | Both | Either
+Node = OneOf | Range | Not | And | Or
 
 
 def parse(where: Any, *, caller: str) -> Node:
@@ -71,7 +72,7 @@ def parse(where: Any, *, caller: str) -> Node:
     Examples
     --------
     >>> parse({"group": "arrow", "year": {"ge": 1990}}, caller="search")
-    Both(nodes=(OneOf(field='group', values=('arrow',)), Range(field='year', kind=2, bounds=(('ge', 1990),))))
+    And(nodes=(OneOf(field='group', values=('arrow',)), Range(field='year', kind=2, bounds=(('ge', 1990),))))
     """
     return _parse(where, caller, 0)
 
@@ -93,12 +94,12 @@ def _parse(where: Any, caller: str, depth: int) -> Node:
             if not content:
                 raise FilterError(f'{caller}: where has an empty list under "{name}".')
             parts = tuple(_parse(part, caller, depth + 1) for part in content)
-            nodes.append(Both(parts) if name == "and" else Either(parts))
+            nodes.append(And(parts) if name == "and" else Or(parts))
         elif name == "not" and isinstance(content, Mapping) and not _conditions(content):
             nodes.append(Not(_parse(content, caller, depth + 1)))
         else:
             nodes.append(_field(name, content, caller))
-    return nodes[0] if len(nodes) == 1 else Both(tuple(nodes))
+    return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
 
 def _conditions(content: Mapping[Any, Any]) -> bool:
@@ -137,7 +138,7 @@ def _field(name: str, content: Any, caller: str) -> Node:
                 )
             bounds.setdefault(kind[0], []).append((condition, value))
     nodes += [Range(name, kind, tuple(limits)) for kind, limits in bounds.items()]
-    return nodes[0] if len(nodes) == 1 else Both(tuple(nodes))
+    return nodes[0] if len(nodes) == 1 else And(tuple(nodes))
 
 
 def _value(field: str, value: Any, caller: str) -> Any:
@@ -176,6 +177,19 @@ def fields_of(node: Node) -> set[str]:
     return set().union(*(fields_of(part) for part in node.nodes))
 
 
+def kind_of(value: Any) -> tuple[int, Any] | None:
+    """How a value is compared: its kind, and the value that SQLite compares; None for null."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return BOOL, int(value)
+    if isinstance(value, int | float):
+        return NUMBER, value
+    if isinstance(value, str):
+        return TEXT, value
+    return OTHER, 0
+
+
 def matches(node: Node, payload: Mapping[str, Any]) -> bool:
     """Whether a payload matches: what all filters mean.
 
@@ -186,9 +200,9 @@ def matches(node: Node, payload: Mapping[str, Any]) -> bool:
     """
     if isinstance(node, Not):
         return not matches(node.node, payload)
-    if isinstance(node, Both):
+    if isinstance(node, And):
         return all(matches(part, payload) for part in node.nodes)
-    if isinstance(node, Either):
+    if isinstance(node, Or):
         return any(matches(part, payload) for part in node.nodes)
     kind = kind_of(payload.get(node.field))
     if isinstance(node, OneOf):

@@ -1,61 +1,78 @@
-"""Features and raw objects in front of a store: a hasher turns them into codes."""
+"""Features and raw objects in front of a store: a model turns them into codes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any, TypeVar
 
 import scipy.sparse
 
-from ..hashers.base import BaseHasher
+from ..errors import DiffhashError
+from ..model import HashModel
 from ..types import CodeArray
 from .protocol import Hit, Id
 
-__all__ = ["Encoded"]
+__all__ = ["HashedStore", "ModelReplacedError"]
 
 T = TypeVar("T")
 
 
-class Encoded(ABC):
-    """A store with a hasher before it."""
+class ModelReplacedError(DiffhashError):
+    """The store no longer has the model that made the codes. Never leaves this package."""
+
+
+class HashedStore(ABC):
+    """A store that has a model and therefore also takes features and raw objects.
+
+    Objects are encoded without a lock, because that may take long. If the model was replaced
+    meanwhile, they are encoded again: codes of two models cannot be compared.
+    """
 
     @property
     @abstractmethod
-    def hasher(self) -> BaseHasher:
-        """The fitted model that makes the codes."""
+    def model(self) -> HashModel:
+        """The model that makes the codes."""
 
     @abstractmethod
-    def _held(self, *, writing: bool) -> AbstractContextManager[object]:
-        """A while in which the model does not change, and one can write or read."""
+    def _model_locked(self) -> AbstractContextManager[object]:
+        """Context manager: the model cannot change inside it."""
 
-    def _with_codes(
-        self, encode: Callable[[BaseHasher], CodeArray], act: Callable[[CodeArray], T], *, writing: bool
-    ) -> T:
-        """Encode, while others may use the store, and act on the codes if the model is still the same by then."""
-        while True:
-            hasher = self.hasher
-            codes = encode(hasher)
-            with self._held(writing=writing):
-                if self.hasher is hasher:
-                    return act(codes)
+    @abstractmethod
+    def _search_encoded(
+        self, model: HashModel, codes: CodeArray, into: str | None, k: int, where: Any
+    ) -> list[list[Hit]]:
+        """Search with codes that ``model`` made; ModelReplacedError if the store has another model now."""
 
     @abstractmethod
     def add_codes(
         self, codes: CodeArray, *, modality: str, ids: Any = None, payloads: Any = None
     ) -> list[Any]:
-        """As :meth:`.store.Store.add_codes`."""
+        """See :meth:`.protocol.Store.add_codes`."""
 
     @abstractmethod
     def upsert_codes(self, codes: CodeArray, *, modality: str, ids: Any, payloads: Any = None) -> list[Any]:
-        """As :meth:`.store.Store.upsert_codes`."""
+        """See :meth:`.protocol.Store.upsert_codes`."""
 
-    @abstractmethod
-    def search_codes(
-        self, codes: CodeArray, *, into: str | None = None, k: int = 10, where: Any = None
+    def _encode_and_write(
+        self, encode: Callable[[HashModel], CodeArray], write: Callable[[CodeArray], T]
+    ) -> T:
+        while True:
+            model = self.model
+            codes = encode(model)
+            with self._model_locked():
+                if self.model is model:
+                    return write(codes)
+
+    def _encode_and_search(
+        self, encode: Callable[[HashModel], CodeArray], into: str | None, k: int, where: Any
     ) -> list[list[Hit]]:
-        """As :meth:`.store.Store.search_codes`."""
+        while True:
+            model = self.model
+            codes = encode(model)
+            with suppress(ModelReplacedError):
+                return self._search_encoded(model, codes, into, k, where)
 
     def add(
         self,
@@ -72,20 +89,20 @@ class Encoded(ABC):
         features : array of shape (n, n_features), dense or scipy sparse
         modality : str
         ids : list of int or str, optional
-            Unique, and new in this modality; one kind in a collection. By default the next whole numbers.
+            Unique, and new in this modality. All ids of a store are int, or all are str. By default
+            the next whole numbers.
         payloads : list of dicts, optional
-            What JSON can hold. All modalities of an object share its payload: a dict replaces it, None
-            leaves it as it is.
+            Anything that JSON can hold. All modalities of an object share its payload. A dict replaces
+            the payload; None leaves it unchanged.
 
         Returns
         -------
         list of ids
             When this returns, the objects are on the disk.
         """
-        return self._with_codes(
-            lambda hasher: hasher.encode(features, modality=modality),
+        return self._encode_and_write(
+            lambda model: model.encode(features, modality=modality),
             lambda codes: self.add_codes(codes, modality=modality, ids=ids, payloads=payloads),
-            writing=True,
         )
 
     def add_raw(
@@ -96,11 +113,10 @@ class Encoded(ABC):
         ids: Sequence[Id] | None = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
-        """Store raw objects (texts, pictures): as :meth:`add`, by the model's own featurizer."""
-        return self._with_codes(
-            lambda hasher: hasher.encode_raw(raw, modality=modality),
+        """Store raw objects (texts, pictures); the model's featurizer makes their features. See :meth:`add`."""
+        return self._encode_and_write(
+            lambda model: model.encode_raw(raw, modality=modality),
             lambda codes: self.add_codes(codes, modality=modality, ids=ids, payloads=payloads),
-            writing=True,
         )
 
     def upsert(
@@ -111,51 +127,44 @@ class Encoded(ABC):
         ids: Sequence[Id],
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
-        """Store objects by their features, in place of what their ids have in this modality."""
-        return self._with_codes(
-            lambda hasher: hasher.encode(features, modality=modality),
+        """Store objects by their features and replace the codes that their ids have in this modality."""
+        return self._encode_and_write(
+            lambda model: model.encode(features, modality=modality),
             lambda codes: self.upsert_codes(codes, modality=modality, ids=ids, payloads=payloads),
-            writing=True,
         )
 
     def search(
         self, query: Any, *, modality: str, into: str | None = None, k: int = 10, where: Any = None
     ) -> list[list[Hit]]:
-        """Find the nearest objects of features.
+        """Find the objects whose codes are nearest to the codes of the queries.
 
         Parameters
         ----------
         query : array of shape (q, n_features) or (n_features,)
         modality : str
-            Of the query.
+            Modality of the query.
         into : str, optional
-            Modality to search in. By default all of them: an object that is stored in two can then be found twice.
+            Modality to search in. By default all: an object with codes in two modalities can then be
+            found twice.
         k : int
-            Hits for each query, at most.
+            Maximum number of hits for each query.
         where : dict, optional
             Filter on payloads: ``{"group": "arrow"}``, ``{"year": {"ge": 1990, "lt": 2000}}``,
-            ``{"tag": {"in": ["a", "b"]}}``, ``{"or": [...]}``, ``{"and": [...]}``, ``{"not": {...}}``. A field that is
-            missing is like one that is None.
+            ``{"tag": {"in": ["a", "b"]}}``, ``{"or": [...]}``, ``{"and": [...]}``, ``{"not": {...}}``.
+            A missing field is treated like a field that is None.
 
         Returns
         -------
         list of lists of Hit
-            One list for each query, nearest first; of equal distances what was added first.
+            One list for each query, nearest first. At equal distance the object that was added first
+            comes first.
         """
         if not scipy.sparse.issparse(query) and getattr(query, "ndim", 2) == 1:
             query = query.reshape(1, -1)
-        return self._with_codes(
-            lambda hasher: hasher.encode(query, modality=modality),
-            lambda codes: self.search_codes(codes, into=into, k=k, where=where),
-            writing=False,
-        )
+        return self._encode_and_search(lambda model: model.encode(query, modality=modality), into, k, where)
 
     def search_raw(
         self, raw: Any, *, modality: str, into: str | None = None, k: int = 10, where: Any = None
     ) -> list[list[Hit]]:
-        """Find the nearest objects of raw ones (texts, pictures), by the model's own featurizer."""
-        return self._with_codes(
-            lambda hasher: hasher.encode_raw(raw, modality=modality),
-            lambda codes: self.search_codes(codes, into=into, k=k, where=where),
-            writing=False,
-        )
+        """Find objects with raw queries (texts, pictures); the model's featurizer makes their features."""
+        return self._encode_and_search(lambda model: model.encode_raw(raw, modality=modality), into, k, where)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from .sqlite.packed_numbers import strictly_increasing
 
 __all__ = ["Ids", "check_kind", "read_ids"]
 
@@ -19,17 +18,17 @@ KINDS = {"int": "whole numbers", "str": "strings"}
 
 @dataclass(frozen=True)
 class Ids:
-    """Ids of one kind; of ``numbers`` and ``names`` the other one is empty. No ids have no kind."""
+    """Ids of one kind; of ``numbers`` and ``strings`` the other one is empty. No ids have no kind."""
 
     kind: str
     numbers: NDArray[np.int64]
-    names: list[str]
+    strings: list[str]
 
     def __len__(self) -> int:
-        return len(self.numbers) + len(self.names)
+        return len(self.numbers) + len(self.strings)
 
     def __getitem__(self, row: int) -> int | str:
-        return int(self.numbers[row]) if self.kind == "int" else self.names[row]
+        return int(self.numbers[row]) if self.kind == "int" else self.strings[row]
 
 
 def read_ids(ids: Any, *, caller: str, unique: bool) -> Ids:
@@ -37,7 +36,7 @@ def read_ids(ids: Any, *, caller: str, unique: bool) -> Ids:
 
     Examples
     --------
-    >>> read_ids(["sun", "moon"], caller="get", unique=True).names
+    >>> read_ids(["sun", "moon"], caller="get", unique=True).strings
     ['sun', 'moon']
     """
     if isinstance(ids, str | int | np.integer):
@@ -90,7 +89,8 @@ def _numbers(ids: Any, caller: str, unique: bool) -> Ids:
         numbers = np.array(ids, dtype=np.int64)
     except OverflowError as error:
         raise InputError(f"{caller}: ids must fit 64 bits.") from error
-    if unique and not strictly_increasing(numbers):
+    # Most ids come in order: only others need a sort.
+    if unique and np.any(numbers[1:] <= numbers[:-1]):
         ordered = np.sort(numbers)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):

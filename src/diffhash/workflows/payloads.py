@@ -10,7 +10,7 @@ from typing import Any
 from ..errors import InputError, InputFileError
 from ..files import open_table
 from ..files.tables import TableFile
-from ..stores.sqlite.payloads import encode_payloads
+from ..stores.payload_json import encode_payloads
 
 __all__ = ["Payloads", "check_payloads", "read_payloads"]
 

@@ -49,7 +49,7 @@ class Machine(RuleBasedStateMachine):
         payloads = [data.draw(PAYLOADS) for _ in ids]
         codes = self.random(len(ids), seed)
         if not replace and any((i, modality) in self.codes for i in ids):
-            with pytest.raises(dh.errors.InputError, match="is there already"):
+            with pytest.raises(dh.errors.InputError, match="exists already"):
                 self.store.add_codes(codes, modality=modality, ids=ids, payloads=payloads)
             return
         put = self.store.upsert_codes if replace else self.store.add_codes

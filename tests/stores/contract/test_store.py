@@ -8,7 +8,7 @@ import pytest
 from diffhash.errors import InputError, UnknownIdError
 from diffhash.stores import Hit, Item, Store
 
-from .made_codes import codes_of, random_codes
+from .sample_codes import codes_of, random_codes
 
 
 def found(hits):
@@ -87,7 +87,7 @@ def test_get_gives_what_was_stored_in_the_order_of_the_ids(store):
 def test_adding_an_id_again_is_refused_and_changes_nothing(store):
     store.add_codes(codes_of([0]), modality="x", ids=[1], payloads=[{"n": 1}])
 
-    with pytest.raises(InputError, match="id 1 is there already in modality 'x'"):
+    with pytest.raises(InputError, match="id 1 exists already in modality 'x'"):
         store.add_codes(codes_of([1], [2]), modality="x", ids=[2, 1], payloads=[{"n": 2}, {"n": 3}])
 
     assert len(store) == 1

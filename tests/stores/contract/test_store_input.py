@@ -8,7 +8,7 @@ import pytest
 from diffhash.errors import CodeError, FilterError, InputError, ParameterError, UnknownModalityError
 from diffhash.stores import Hit
 
-from .made_codes import codes_of, random_codes
+from .sample_codes import codes_of, random_codes
 
 # Names that mean something to SQL, to JSON paths, to HTML, to C, or to a shell.
 HOSTILE = [
@@ -128,7 +128,7 @@ def test_bad_input_is_refused_and_changes_nothing(store):
         (lambda: store.delete([1], modality="z"), UnknownModalityError, "unknown modality"),
         (lambda: store.search_codes(one, into="z"), UnknownModalityError, "unknown modality"),
         (lambda: store.search_codes(one, into="x", k=0), ParameterError, "k must be at least 1"),
-        (lambda: store.search_codes(np.zeros((1, 3), np.uint8), into="x"), CodeError, "2 bytes"),
+        (lambda: store.search_codes(np.zeros((1, 3), np.uint8), into="x"), CodeError, r"shape \(n, 2\)"),
         (lambda: store.search_codes(one, into="x", where=3), FilterError, "where must be a dict"),
         (lambda: store.search_codes(one, into="x", where={"n": {"near": 3}}), FilterError, "eq, ne"),
         (lambda: store.search_codes(one, into="x", where={"n": [1]}), FilterError, "compares 'n'"),

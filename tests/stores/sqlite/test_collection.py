@@ -21,7 +21,7 @@ from diffhash.errors import (
 )
 from diffhash.featurizers import TfidfFeatures
 from diffhash.stores import Store
-from diffhash.stores.hashed import Encoded
+from diffhash.stores.hashed import HashedStore
 
 
 def test_features_of_one_modality_find_objects_of_the_other(filled, hasher, views):
@@ -140,7 +140,7 @@ def test_it_comes_back_as_it_was(path, filled, views):
 
 
 def test_it_is_a_store_and_nothing_is_left_abstract():
-    assert issubclass(dh.Collection, Encoded)
+    assert issubclass(dh.Collection, HashedStore)
     assert not dh.Collection.__abstractmethods__
     assert issubclass(dh.Collection, object)
     for name in Store.__protocol_attrs__ if hasattr(Store, "__protocol_attrs__") else ():
@@ -176,7 +176,7 @@ def test_creating_over_a_file(path, filled, hasher, tmp_path):
     with pytest.raises(CollectionError, match="being written to"):
         dh.Collection.create(path, hasher, overwrite=True)
     filled.close()
-    with pytest.raises(CollectionExistsError, match="is there already"):
+    with pytest.raises(CollectionExistsError, match="exists already"):
         dh.Collection.create(path, hasher)
     with dh.Collection.create(path, hasher, overwrite=True) as collection:
         assert len(collection) == 0
@@ -205,10 +205,10 @@ def test_what_create_and_open_refuse(tmp_path, hasher):
         ),
         (lambda: dh.Collection.create(tmp_path / "a\0b", hasher), InputError, "NUL"),
         (lambda: dh.Collection.create(3, hasher), InputError, "must be a path"),
-        (lambda: dh.Collection.create(tmp_path, hasher, overwrite=True), CollectionExistsError, "no file"),
+        (lambda: dh.Collection.create(tmp_path, hasher, overwrite=True), CollectionExistsError, "not a file"),
         (lambda: dh.Collection.open(tmp_path / "c.dh"), CollectionNotFoundError, "does not exist"),
         (lambda: dh.Collection.open(tmp_path / "c.dh", writable=True), FileNotFoundError, "does not exist"),
-        (lambda: dh.Collection.open(tmp_path), CollectionNotFoundError, "is no file"),
+        (lambda: dh.Collection.open(tmp_path), CollectionNotFoundError, "is not a file"),
     ]
     for act, error, message in cases:
         with pytest.raises(error, match=message):

@@ -19,7 +19,7 @@ from diffhash.errors import (
 )
 from diffhash.stores.sqlite.schema import APPLICATION_ID, FORMAT_VERSION
 
-from .tools import sql
+from .helpers import sql
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,6 @@ def test_indexing_a_field_twice_or_by_no_name(filled):
     filled.index_payload("n")
     assert filled.stats().indexed_fields == ("n",)
     for name in (None, 3, "\ud800"):
-        with pytest.raises(FilterError, match="named by a string"):
+        with pytest.raises(FilterError, match="the name of a field must be a string"):
             filled.index_payload(name)
     assert filled.verify().ok

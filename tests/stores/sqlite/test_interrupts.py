@@ -8,8 +8,8 @@ import pytest
 import diffhash as dh
 from diffhash.errors import CollectionError
 from diffhash.search.index import HammingIndex
-from diffhash.stores.sqlite.modality_codes import Shelf
-from diffhash.stores.sqlite.packed_numbers import Growing, KeyMap
+from diffhash.stores.sqlite.key_positions import GrowingArray, KeyPositions
+from diffhash.stores.sqlite.modality_codes import ModalityCodes
 
 
 def codes(n, first=0):
@@ -66,9 +66,9 @@ def test_what_is_added_after_an_interrupted_transaction_is_stored(path, collecti
     ("place", "method"),
     [
         (HammingIndex, "add"),
-        (Growing, "append"),
-        (KeyMap, "append"),
-        (Shelf, "remove"),
+        (GrowingArray, "append"),
+        (KeyPositions, "append"),
+        (ModalityCodes, "remove"),
         (HammingIndex, "remove"),
     ],
 )

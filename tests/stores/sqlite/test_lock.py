@@ -12,7 +12,7 @@ import pytest
 import diffhash as dh
 from diffhash.errors import CollectionBusyError
 from diffhash.stores.sqlite import lock
-from diffhash.stores.sqlite.lock import WriterLock, check_log
+from diffhash.stores.sqlite.lock import WriterLock, check_wal
 
 CODES = np.zeros((2, 2), dtype=np.uint8)
 
@@ -71,7 +71,7 @@ def test_a_note_that_cannot_be_read_is_that_of_a_writer(path, filled, monkeypatc
 
     monkeypatch.setattr(lock, "_held", {})  # as another process sees it
     monkeypatch.setattr(Path, "read_text", refuse)
-    check_log(path)
+    check_wal(path)
     with dh.Collection.open(path) as reader:
         assert len(reader) == 60
     monkeypatch.undo()

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import sys
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -83,7 +83,7 @@ def test_a_model_that_is_replaced_while_another_call_encodes(
     if act == "search":
         collection.add(views["x"], modality="x")
     held = {"x": (range(60), views["x"])} if act == "search" else {}
-    encode = dh.DiffHash.encode
+    encode = dh.HashModel.encode
 
     def encode_and_refit(self, X, *, modality):
         monkeypatch.undo()
@@ -93,7 +93,7 @@ def test_a_model_that_is_replaced_while_another_call_encodes(
         thread.join()
         return codes
 
-    monkeypatch.setattr(dh.DiffHash, "encode", encode_and_refit)
+    monkeypatch.setattr(dh.HashModel, "encode", encode_and_refit)
     if act == "search":
         hits = acting.search(views["x"][:5], modality="x", into="x", k=1)
         assert [found[0].distance for found in hits] == [0] * 5
@@ -106,8 +106,7 @@ def test_a_model_that_is_replaced_while_another_call_encodes(
 
 
 def test_more_bits_than_can_be_searched_are_refused_before_anything_is_written(path, filled, hasher, views):
-    wide = copy.copy(hasher)
-    wide.n_bits = 4097
+    wide = replace(hasher.model_, n_bits=4097)
     features = {m: (range(60), views[m]) for m in "xy"}
     before = len(filled), filled.n_bits, filled.search(views["x"][:3], modality="x")
     with pytest.raises(ParameterError, match="at most 4096 bits, the model makes 4097"):
@@ -126,8 +125,8 @@ def test_refit_refuses_when_features_are_missing(filled, hasher, views):
     new = dh.DiffHash(n_bits=10).fit(views, dh.Pairs.aligned(60))
     cases = [
         (lambda: filled.refit(new, {"x": X}), InputError, "features of modality 'y' are missing"),
-        (lambda: filled.refit(new, {"x": (range(59), views["x"][:59]), "y": Y}), InputError, "of 59 for one"),
-        (lambda: filled.refit(new, {"x": (range(1, 61), views["x"]), "y": Y}), InputError, "of 0 for one"),
+        (lambda: filled.refit(new, {"x": (range(59), views["x"][:59]), "y": Y}), InputError, "for example of 59"),
+        (lambda: filled.refit(new, {"x": (range(1, 61), views["x"]), "y": Y}), InputError, "for example of 0"),
         (lambda: filled.refit(new, {"x": (range(59), views["x"]), "y": Y}), InputError, "missing"),
         (lambda: filled.refit(new, {"x": ([*range(60), 99], np.vstack([views["x"], views["x"][:1]])), "y": Y}),
          InputError, "features of 61 were given"),

@@ -1,7 +1,7 @@
-"""The paper's experiment, run again: numbers only, no pictures.
+"""The experiment of the paper, repeated.
 
-:func:`run` computes what is missing, :func:`summarise` turns the numbers into curves, tables and
-findings, and ``diffhash reproduce`` draws them.
+:func:`run` computes the numbers that are missing. :func:`summarise` turns them into curves, tables and
+findings. ``diffhash reproduce`` draws these.
 """
 
 from .cells import Cell, compute, plan

@@ -1,11 +1,11 @@
-"""What the paper says about accuracy, checked."""
+"""Check the claims of the paper about accuracy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from .methods import METHODS
-from .seed_statistics import Numbers, Spread
+from .seed_statistics import SeedStatistics, Spread
 from .verdicts import AGREES, BASELINE, OURS, PARTLY, SEARCHED, Finding, figure_length, verdict
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
 ]
 
 
-def accuracy(numbers: Numbers) -> Finding:
-    """Section 6: better than CM-SSH, at the lengths of Figure 1."""
+def accuracy(numbers: SeedStatistics) -> Finding:
+    """Section 6: the methods of the paper are better than CM-SSH at the lengths of Figure 1."""
     return Finding(
         "“Our methods clearly outperform CM-SSH […] in accuracy” (section 6, Figure 1)",
         "At the lengths of Figure 1, the worst seed of each of the paper's methods is better than the best "
@@ -29,19 +29,19 @@ def accuracy(numbers: Numbers) -> Finding:
     )
 
 
-def accuracy_against_search(numbers: Numbers) -> Finding:
-    """The same against CM-SSH that searches several directions for each bit."""
+def accuracy_against_search(numbers: SeedStatistics) -> Finding:
+    """The same claim, against a CM-SSH that tries several directions for each bit."""
     return Finding(
         "The same, against CM-SSH that tries five directions for each bit (a passage that is commented out in the "
         "paper's source says that CM-SSH searched a subspace of several singular vectors)",
-        "As above, with the best of the first five singular pairs taken for each bit of CM-SSH.",
+        "As above, but CM-SSH uses the best of the first five singular pairs for each bit.",
         *_compared(numbers, SEARCHED),
         tuple(_accuracy_lines(numbers, SEARCHED)),
     )
 
 
-def _compared(numbers: Numbers, baseline: str) -> tuple[str, str]:
-    """Verdict and conclusion on the paper's methods against a baseline, over K and both measures."""
+def _compared(numbers: SeedStatistics, baseline: str) -> tuple[str, str]:
+    """Compare the methods of the paper with a baseline, over all K and both measures; return verdict and conclusion."""
     outcomes: list[tuple[bool, bool]] = []
     worse, unclear = [], []
     for key in OURS:
@@ -61,7 +61,7 @@ def _compared(numbers: Numbers, baseline: str) -> tuple[str, str]:
                 unclear.append(f"{METHODS[key].short} at K = {n_classes}")
     name = METHODS[baseline].short
     conclusion = f"Worse than {name} in one measure or both: {', '.join(worse)}. " if worse else ""
-    conclusion += f"Better in the mean but not for all seeds: {', '.join(unclear)}. " if unclear else ""
+    conclusion += f"Better on average, but not for all seeds: {', '.join(unclear)}. " if unclear else ""
     rest = "All others are" if worse or unclear else "All are"
     conclusion += f"{rest} clearly better." if any(clearly for _, clearly in outcomes) else ""
     return verdict(outcomes), conclusion.strip()
@@ -71,7 +71,7 @@ def _clearly_better(ours: Spread, theirs: Spread, sign: int) -> bool:
     return ours.low > theirs.high if sign > 0 else ours.high < theirs.low
 
 
-def _accuracy_lines(numbers: Numbers, baseline: str) -> Iterable[str]:
+def _accuracy_lines(numbers: SeedStatistics, baseline: str) -> Iterable[str]:
     for n_classes in numbers.results.settings.classes:
         parts = []
         for key in (baseline, *OURS):
@@ -81,8 +81,8 @@ def _accuracy_lines(numbers: Numbers, baseline: str) -> Iterable[str]:
         yield f"K = {n_classes}, EER / mAP: {'; '.join(parts)}."
 
 
-def accuracy_at_all_lengths(numbers: Numbers) -> Finding:
-    """Figure 2: better than CM-SSH at every length."""
+def accuracy_at_all_lengths(numbers: SeedStatistics) -> Finding:
+    """Figure 2: the methods of the paper are better than CM-SSH at every length."""
     settings = numbers.results.settings
     outcomes, lines, beyond = [], [], 0
     for key in OURS:
@@ -105,7 +105,9 @@ def accuracy_at_all_lengths(numbers: Numbers) -> Finding:
     won = sum(mean for mean, _ in outcomes)
     conclusion = f"Better in {won} of {len(outcomes)} cases."
     if won < len(outcomes):
-        conclusion += f" Of the {len(outcomes) - won} others, {beyond} are lengths beyond K − 1 bits."
+        conclusion += (
+            f" In {beyond} of the {len(outcomes) - won} other cases the hash has more than K − 1 bits."
+        )
     return Finding(
         "The same at every hash length (Figure 2)",
         "The mean EER of each of the paper's methods is below that of CM-SSH at every length of the same K.",
@@ -115,8 +117,8 @@ def accuracy_at_all_lengths(numbers: Numbers) -> Finding:
     )
 
 
-def more_classes(numbers: Numbers) -> Finding | None:
-    """Section 6: CM-SSH falls with more classes, the paper's methods do not."""
+def more_classes(numbers: SeedStatistics) -> Finding | None:
+    """Section 6: with more classes CM-SSH gets worse, the methods of the paper do not."""
     settings = numbers.results.settings
     few, many = min(settings.classes), max(settings.classes)
     if few == many:
@@ -136,7 +138,7 @@ def more_classes(numbers: Numbers) -> Finding | None:
         "“The performance of CM-SSH seems to fall dramatically with […] more classes, while our methods continue "
         "producing good performance” (section 6)",
         f"From K = {few} to K = {many}, at the lengths of Figure 1, CM-SSH loses more than 30 % of its mAP, and each "
-        "of the paper's methods less than half of what CM-SSH loses.",
+        "of the paper's methods loses less than half as much as CM-SSH.",
         verdict([(holds, holds) for holds in (falls, *stays.values())]),
         conclusion,
         tuple(
@@ -146,8 +148,8 @@ def more_classes(numbers: Numbers) -> Finding | None:
     )
 
 
-def long_hashes(numbers: Numbers) -> Finding:
-    """Section 3: boosting needs more bits."""
+def long_hashes(numbers: SeedStatistics) -> Finding:
+    """Section 3: boosting needs longer hashes."""
     settings = numbers.results.settings
     outcomes, lines = [], []
     for n_classes in settings.classes:
@@ -158,9 +160,11 @@ def long_hashes(numbers: Numbers) -> Finding:
             lengths = [m for m in settings.bits if m <= METHODS[key].longest(settings)]
             enough = [m for m in lengths if numbers.accuracy(key, n_classes, m, "map").mean >= curve[best]]
             outcomes.append((bool(enough) and enough[0] < best,) * 2)
-            parts.append(f"{METHODS[key].short} " + (f"with {enough[0]} bits" if enough else "at no length"))
+            parts.append(
+                f"{METHODS[key].short} " + (f"with {enough[0]} bits" if enough else "at no length tried")
+            )
         lines.append(
-            f"K = {n_classes}: CM-SSH is best with {best} bits, mAP {curve[best]:.3f}; that is reached by "
+            f"K = {n_classes}: CM-SSH is best with {best} bits, mAP {curve[best]:.3f}. The same mAP is reached by "
             + ", ".join(parts)
             + "."
         )
@@ -173,8 +177,8 @@ def long_hashes(numbers: Numbers) -> Finding:
     )
 
 
-def linear_limit(numbers: Numbers) -> Finding:
-    """Figure 2: the dimension of the data limits CM-DIF."""
+def linear_limit(numbers: SeedStatistics) -> Finding:
+    """Figure 2: the dimension of the data limits the length of CM-DIF."""
     settings = numbers.results.settings
     lengths = [m for m in settings.bits if m <= METHODS["cm-dif"].longest(settings)]
     outcomes, lines = [], []
@@ -189,11 +193,11 @@ def linear_limit(numbers: Numbers) -> Finding:
     return Finding(
         "“The length of CM-DIF hash is limited by the data dimensionality” (Figure 2), which “may be too low” "
         "(section 5)",
-        "More bits than 64 are indeed refused. It counts as a limit if the longest hash is the best one for every K; "
-        "otherwise the number of classes is the tighter limit: they determine K − 1 bits, and the rest are noise.",
+        "More than 64 bits are refused. This counts as a limit if the longest hash is the best one for every K. "
+        "Otherwise the number of classes is the tighter limit: K classes determine K − 1 bits, the others are noise.",
         AGREES if all(outcomes) else PARTLY,
         "The longest hash is the best one."
         if all(outcomes)
-        else "Fewer bits than the dimension allows are better.",
+        else "A hash shorter than the dimension allows is better.",
         tuple(lines),
     )

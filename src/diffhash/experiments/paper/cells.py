@@ -1,7 +1,7 @@
-"""The experiment as a list of small independent computations, its cells.
+"""The experiment as a list of small independent computations, called cells.
 
-A cell is one method on one drawing of the data. It has a key, is computed without knowledge of
-the others, and gives plain JSON: so a run can stop after any of them and go on later.
+A cell is one method on one random data set. It has a key, does not depend on other cells, and
+its result is plain JSON. A run can therefore stop after any cell and continue later.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ __all__ = ["Cell", "compute", "plan"]
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one drawing of the data.
+    """One method on one random data set.
 
     Attributes
     ----------
     method : str
         A key of ``METHODS``, or ``"euclidean"``.
     n_classes, seed, scale, gamma
-        What is drawn and learned.
+        Number of classes, seed and scale of the data; gamma of the method.
     lengths : tuple of int
-        Hash lengths to evaluate, prefixes of one model of the longest.
+        Hash lengths to evaluate. All are prefixes of the longest hash.
     roc_length : int or None
-        Length whose ROC curve is kept.
+        Hash length for which the ROC curve is stored.
     timed : bool
-        Only the training time is wanted.
+        Measure the training time only.
     """
 
     method: str
@@ -56,13 +56,13 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Name in the results file, unique within one plan."""
+        """Name in the results file; unique within a plan."""
         parts = ["time" if self.timed else "accuracy", f"K={self.n_classes}", f"scale={self.scale:g}"]
         parts += [f"seed={self.seed}", self.method]
         return "/".join(parts if self.gamma is None else [*parts, f"gamma={self.gamma:g}"])
 
     def cost(self, settings: Settings) -> float:
-        """Roughly how many seconds this takes, for estimates of the time left."""
+        """Rough number of seconds that the cell takes; used to estimate the remaining time."""
         evaluating = (settings.n_test / 5_000) ** 2
         if self.method == EUCLIDEAN:
             return 0.1 + 11.0 * evaluating
@@ -73,10 +73,10 @@ class Cell:
 
 
 def plan(settings: Settings) -> list[Cell]:
-    """All cells of a run: training times, the main experiment, the sweeps.
+    """List all cells of a run: training times, the main experiment, the sweeps.
 
-    Times come first, before anything else has filled the memory; after that, cells that share
-    their data are neighbours.
+    Training times come first, while the memory is still empty. After them, cells with the same data
+    are next to each other.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def plan(settings: Settings) -> list[Cell]:
     """
     found: dict[str, Cell] = {}
     for cell in (*_times(settings), *_main(settings), *_scales(settings), *_gammas(settings)):
-        # The sweeps pass through the main setting: computed once, at more lengths.
+        # The sweeps include the main setting. The main cell has more lengths, so keep that one.
         found.setdefault(cell.key, cell)
     return list(found.values())
 
@@ -151,10 +151,10 @@ def _methods(
 
 
 def compute(cell: Cell, settings: Settings) -> dict[str, Any]:
-    """The numbers of one cell, as plain JSON.
+    """Compute one cell; the result is plain JSON.
 
-    Linear algebra keeps to one thread: with matrices of this size more of them gain little on an idle
-    machine and wait for each other on a busy one.
+    Linear algebra uses one thread. For matrices of this size more threads gain little on an idle
+    machine, and wait for each other on a busy one.
     """
     with one_blas_thread():
         return _compute(cell, settings)
@@ -179,7 +179,7 @@ def _compute(cell: Cell, settings: Settings) -> dict[str, Any]:
 
 def _fit(hasher: BaseHasher, data: MultimodalData, pairs: Pairs) -> None:
     with warnings.catch_warnings():
-        # Figure 2 asks for more bits than the classes determine: what they do is part of the result.
+        # Figure 2 includes more bits than the classes determine, on purpose.
         warnings.simplefilter("ignore", RankWarning)
         hasher.fit(data.train.views, pairs)
 

@@ -1,4 +1,4 @@
-"""The paper's statements, each checked by an explicit rule on the numbers."""
+"""Check all claims of the paper; each has an explicit rule on the numbers."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from . import accuracy_claims
 from . import time_and_gamma_claims as cost_claims
-from .seed_statistics import Numbers
+from .seed_statistics import SeedStatistics
 from .verdicts import Finding
 
-__all__ = ["check_statements"]
+__all__ = ["check_claims"]
 
-_CHECKS: tuple[Callable[[Numbers], Finding | None], ...] = (
+_CHECKS: tuple[Callable[[SeedStatistics], Finding | None], ...] = (
     accuracy_claims.accuracy,
     accuracy_claims.accuracy_at_all_lengths,
     accuracy_claims.accuracy_against_search,
@@ -25,6 +25,6 @@ _CHECKS: tuple[Callable[[Numbers], Finding | None], ...] = (
 )
 
 
-def check_statements(numbers: Numbers) -> list[Finding]:
-    """All statements that the settings allow to check."""
+def check_claims(numbers: SeedStatistics) -> list[Finding]:
+    """Check all claims that can be checked with these settings."""
     return [finding for check in _CHECKS if (finding := check(numbers)) is not None]

@@ -1,4 +1,4 @@
-"""Figures from curves, by matplotlib: whole ones for files, single panels for the page."""
+"""Draw the curves with matplotlib: whole figures for files, single panels for the page."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from ...report.figures import MARGINS, PANEL_SIZE, new_figure, saved_figure, svg_element
-from ...report.style import SOFT, Look, matplotlib_settings
+from ...report.style import SOFT, SeriesStyle, matplotlib_settings
 from .series_styles import SERIES
 from .summary import Chart, Curve, Panel
 
@@ -24,7 +24,7 @@ _X_LABELS = {
 
 
 def chart_files(chart: Chart) -> dict[str, bytes]:
-    """The whole figure as the content of a PNG and an SVG file, by file name."""
+    """Return the contents of a PNG and an SVG file with the whole figure, by file name."""
     with matplotlib.rc_context(matplotlib_settings(text_as_paths=True)):  # type: ignore[arg-type]
         n = len(chart.panels)
         names = list(dict.fromkeys(curve.series for panel in chart.panels for curve in panel.curves))
@@ -38,21 +38,21 @@ def chart_files(chart: Chart) -> dict[str, bytes]:
             handles=handles, loc="outside lower center", ncols=n_columns, handlelength=3.2, columnspacing=1.8
         )
         svg = saved_figure(figure, "svg", facecolor="white")
-        # The layout is found by now and the same for both.
+        # The layout has been computed; use the same one for both files.
         figure.set_layout_engine("none")
         png = saved_figure(figure, "png", dpi=200, facecolor="white")
         return {f"{chart.name}.png": png, f"{chart.name}.svg": svg}
 
 
 def panel_svg(chart: Chart, panel: Panel) -> str:
-    """One panel as an ``<svg>`` element for a page: text stays text, colours of ink become variables."""
+    """Return one panel as an ``<svg>`` element for a page: text stays text, and ink colours become CSS variables."""
     with matplotlib.rc_context(matplotlib_settings(text_as_paths=False)):  # type: ignore[arg-type]
         figure = new_figure(*PANEL_SIZE)
-        # All panels of a page are alike, so their margins need no layout of their own.
+        # All panels of a page have the same margins, so no layout is computed.
         figure.set_layout_engine("none")
         axes = figure.subplots(gridspec_kw=MARGINS)
         _draw_panel(axes, chart, panel)
-        # On a phone panels stand below each other, and each needs its label.
+        # On a phone the panels are below each other, so each one needs its label.
         axes.set_ylabel(axes.get_ylabel() or chart.y_label)
         return svg_element(figure, f"{chart.title}; {panel.title}")
 
@@ -71,31 +71,31 @@ def _draw_panel(axes: Axes, chart: Chart, panel: Panel) -> None:
         axes.set_ylabel("EER" if panel is chart.panels[0] else "mAP")
     _set_axes(axes, chart, panel, place)
     if panel.mark is not None:
-        # Where the curves are not: errors fall, precision rises.
+        # Put the text where no curve is: errors fall with more bits, precision rises.
         _draw_mark(axes, *panel.mark, high=not _is_precision(chart, panel))
 
 
 def _draw_curve(
-    axes: Axes, curve: Curve, look: Look, place: dict[float, float] | None, *, every_point: bool
+    axes: Axes, curve: Curve, style: SeriesStyle, place: dict[float, float] | None, *, every_point: bool
 ) -> None:
     x = [place[value] for value in curve.x] if place else list(curve.x)
-    dashed = look.dash and not (place and look.filled)
+    dashed = style.dash and not (place and style.filled)
     axes.plot(
         x,
         curve.y,
-        color=look.color,
-        linewidth=look.width,
-        dashes=look.dash if dashed else (None, None),
-        marker=look.marker,
+        color=style.color,
+        linewidth=style.width,
+        dashes=style.dash if dashed else (None, None),
+        marker=style.marker,
         markevery=1 if every_point else 24,
         markersize=4.2,
-        markerfacecolor=look.color if look.filled else "none",
+        markerfacecolor=style.color if style.filled else "none",
         markeredgewidth=1.1,
         clip_on=True,
         zorder=3,
     )
     if curve.low != curve.high:
-        axes.fill_between(x, curve.low, curve.high, color=look.color, alpha=0.16, linewidth=0, zorder=2)
+        axes.fill_between(x, curve.low, curve.high, color=style.color, alpha=0.16, linewidth=0, zorder=2)
 
 
 def _draw_mark(axes: Axes, position: float, text: str, *, high: bool) -> None:
@@ -113,7 +113,7 @@ def _draw_mark(axes: Axes, position: float, text: str, *, high: bool) -> None:
 
 
 def _gamma_places(panel: Panel) -> dict[float, float]:
-    """Values of gamma stand side by side: zero and infinity have no place on a scale."""
+    """Return equally spaced positions for gamma, as zero and infinity do not fit on a scale."""
     values = sorted({value for curve in panel.curves for value in curve.x})
     return {value: float(place) for place, value in enumerate(values)}
 
@@ -151,16 +151,16 @@ def _is_precision(chart: Chart, panel: Panel) -> bool:
     return "precision" in (chart.y_label or panel.title)
 
 
-def _handle(look: Look) -> Line2D:
+def _handle(style: SeriesStyle) -> Line2D:
     return Line2D(
         [],
         [],
-        color=look.color,
-        linewidth=look.width,
-        dashes=look.dash or (None, None),
-        marker=look.marker,
+        color=style.color,
+        linewidth=style.width,
+        dashes=style.dash or (None, None),
+        marker=style.marker,
         markersize=4.2,
-        markerfacecolor=look.color if look.filled else "none",
+        markerfacecolor=style.color if style.filled else "none",
         markeredgewidth=1.1,
-        label=look.label,
+        label=style.label,
     )

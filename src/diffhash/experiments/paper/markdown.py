@@ -1,4 +1,4 @@
-"""The findings and the tables as Markdown, to be read as text or put into documentation."""
+"""Findings and tables as Markdown, for reading as text or for documentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIGNS = {"agrees": "✓", "partly": "◐", "does not agree": "✗"}
 
 
 def findings_markdown(summary: Summary) -> str:
-    """Each statement of the paper with its verdict and the numbers, then the tables."""
+    """Return each claim with its verdict and the numbers, then the tables."""
     results = summary.results
     head = (
         f"Run “{_plain(results.settings.name)}” of {_plain(results.updated[:10])} with diffhash "
@@ -40,6 +40,6 @@ def _table(table: Table) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown shows as it is."""
+    """Escape text so that Markdown shows it unchanged."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"([\\`*_{}\[\]|#])", r"\\\1", " ".join(text.split()))

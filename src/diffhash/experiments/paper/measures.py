@@ -1,4 +1,4 @@
-"""Accuracy of codes at several lengths, and of Euclidean distance without codes."""
+"""Measure the accuracy of codes at several lengths, and of Euclidean distances without codes."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from ...types import FloatArray, IntArray
 
 __all__ = ["DIRECTIONS", "RATES", "measure_codes", "measure_euclidean"]
 
-#: Which modality asks and which one is searched.
+#: Modality of the query and modality of the database.
 DIRECTIONS = {"x→y": ("x", "y"), "y→x": ("y", "x")}
-#: False positive rates at which ROC curves are kept.
+#: False positive rates at which ROC curves are stored.
 RATES = np.concatenate([[0.0], np.logspace(-4, 0, 161)])
 
 
 def measure_codes(
     hasher: BaseHasher, test: Split, lengths: tuple[int, ...], roc_length: int | None
 ) -> dict[str, Any]:
-    """Accuracy of the first bits of one model, in both directions.
+    """Measure the accuracy of the first bits of one model, in both directions.
 
     Notes
     -----
-    Codes of the paper's three methods are nested: the first m bits of a longer model are the
-    model of m bits, so one fit serves all lengths.
+    The codes of the paper's three methods are nested: the first m bits of a long code are the code of
+    the model with m bits. One fit is therefore enough for all lengths.
     """
     bits = {m: unpack(hasher.encode(X, modality=m), hasher.n_bits) for m, X in test.views.items()}
     result: dict[str, Any] = {"lengths": {}, "roc": {}}
@@ -51,11 +51,11 @@ def measure_codes(
 
 
 def measure_euclidean(X: FloatArray, labels: IntArray) -> dict[str, Any]:
-    """Accuracy of Euclidean retrieval within one modality, each object's own row left out.
+    """Measure the accuracy of Euclidean retrieval within one modality; the query itself is left out.
 
     Returns
     -------
-    dict with "eer", "map" and "roc", the true positive rates at ``RATES``
+    dict with "eer", "map" and "roc" (true positive rates at ``RATES``)
     """
     own = np.arange(len(X))
     found = evaluate_distances(euclidean_distances(X, X), labels, labels, own=own, max_k=1)
@@ -67,7 +67,7 @@ def measure_euclidean(X: FloatArray, labels: IntArray) -> dict[str, Any]:
 
 
 def _bit_rates(found: Evaluation, length: int) -> tuple[float, float]:
-    """Section 2's rates: mean share of bits that differ on positives, and that agree on negatives."""
+    """FNR and FPR of section 2: mean share of bits that differ on positives, and that agree on negatives."""
     irrelevant, relevant = found.table.sum(axis=0).T
     distances = np.arange(len(relevant))
     differ = [(distances * counts).sum() / max(counts.sum(), 1) / length for counts in (relevant, irrelevant)]

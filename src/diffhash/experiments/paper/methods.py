@@ -1,4 +1,4 @@
-"""The methods that are compared, under the names of the paper."""
+"""The methods that are compared, with their names in the paper."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from .settings import Settings
 
 __all__ = ["EUCLIDEAN", "METHODS", "Method"]
 
-#: Key of the retrieval within each modality by Euclidean distance, without any hashing.
+#: Key for retrieval by Euclidean distance within each modality, without hashing.
 EUCLIDEAN = "euclidean"
-#: The narrower of the two modalities has this many features.
+#: Number of features of the smaller modality; a linear hash cannot have more bits.
 _MOST_LINEAR_BITS = 64
 
 
 @dataclass(frozen=True)
 class Method:
-    """One line of every figure.
+    """One method, which is one line in every figure.
 
     Attributes
     ----------
     key : str
-        In the results file.
+        Name in the results file.
     label, short : str
-        In figures and tables, and within sentences.
+        Name in figures and tables, and name within sentences.
     make : callable
-        ``make(n_bits, gamma, settings, seed)`` gives the unfitted hasher.
+        ``make(n_bits, gamma, settings, seed)`` returns an unfitted hasher.
     uses_gamma : bool
     ours : bool
-        One of the paper's own methods ("our methods"), not the one it compares with.
+        True for the methods that the paper proposes ("our methods"), False for the baseline.
     paper_seconds : float or None
         Training time at m = 50 in section 6 of the paper.
     seconds_per_bit, seconds : float
-        Roughly what fitting takes at the paper's sizes: for estimates of the time left only.
+        Rough fitting time at the sizes of the paper; used only to estimate the remaining time.
     """
 
     key: str
@@ -49,7 +49,7 @@ class Method:
     seconds: float = 0.0
 
     def longest(self, settings: Settings) -> int:
-        """Most bits that the method can give on the paper's data."""
+        """Largest number of bits that the method can have on the data of the paper."""
         if self.key == "cm-dif":
             return _MOST_LINEAR_BITS
         if self.ours:
@@ -57,7 +57,7 @@ class Method:
         return max(*settings.bits, *settings.roc_bits, settings.sweep_bits)
 
     def lengths(self, settings: Settings, n_classes: int) -> tuple[int, ...]:
-        """Hash lengths of the main experiment: those of the curves and that of the ROC."""
+        """Hash lengths of the main experiment: those of the curves and the one of the ROC."""
         longest = self.longest(settings)
         wanted = {*settings.bits, settings.roc_length(n_classes)}
         if n_classes == settings.sweep_classes:

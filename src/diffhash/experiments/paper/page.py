@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs nothing beside itself: no network, no script."""
+"""The report as one self-contained HTML page, without network or scripts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from html import escape
 
 from ...report.html import html_page, page_css
-from ...report.style import GRID, INK, SOFT, Look
+from ...report.style import GRID, INK, SOFT, SeriesStyle
 from .figures import panel_svg
 from .results import Results
 from .series_styles import SERIES
@@ -17,7 +17,7 @@ __all__ = ["page_html"]
 
 _VERDICTS = {"agrees": "agrees", "partly": "partly", "does not agree": "disagrees"}
 _SECTIONS = {
-    "findings": "Where this agrees with the paper and where it does not",
+    "findings": "Where the results agree with the paper and where they do not",
     "main": "The paper's figures",
     "tables": "Tables",
     "sweeps": "What the paper leaves open",
@@ -26,7 +26,7 @@ _SECTIONS = {
 
 
 def page_html(summary: Summary) -> str:
-    """The whole page; everything that comes from outside is escaped."""
+    """Return the whole page. All text from outside is escaped."""
     main = [chart for chart in summary.charts if chart.kind in ("roc", "bits")]
     sweeps = [chart for chart in summary.charts if chart not in main]
     body = [
@@ -43,19 +43,19 @@ def page_html(summary: Summary) -> str:
 def _head(results: Results) -> str:
     settings = results.settings
     n = len(settings.seeds)
-    seeds = f"{n} drawings of the data" if n > 1 else "one drawing of the data"
+    seeds = f"{n} random data sets" if n > 1 else "one random data set"
     note = ""
     if settings.name != "full":
         note = (
-            f'<p class="note">This is the {escape(settings.name)} run: fewer objects and pairs than in the paper and '
-            "few seeds. It shows that everything works; take conclusions from the full run.</p>"
+            f'<p class="note">This is the {escape(settings.name)} run, with fewer objects and pairs than in the paper '
+            "and few seeds. It shows that everything works; draw conclusions from the full run only.</p>"
         )
     links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title in _SECTIONS.items())
     return (
         "<header><h1>Multimodal diff‑hash, reproduced</h1>"
         '<p class="lead">The experiment of section 6 of M. M. Bronstein, <cite>Multimodal diff-hash</cite> (2011), '
         f"run with diffhash {escape(results.environment.get('diffhash', '?'))} on {seeds}, "
-        f"{escape(results.updated[:10])}. Lines are means, bands reach from the lowest to the highest seed.</p>"
+        f"{escape(results.updated[:10])}. Lines are means; bands show the range over the seeds.</p>"
         f"{note}<nav><ul>{links}</ul></nav></header>"
     )
 
@@ -72,13 +72,13 @@ def _tally(findings: tuple[Finding, ...]) -> str:
         if counts[verdict]
     )
     return (
-        "<p>Each statement is judged by a rule that is written beside it, from the numbers below.</p>"
+        "<p>Each claim is judged by the rule that is stated with it, from the numbers below.</p>"
         f'<ul class="tally">{items}</ul>'
     )
 
 
 def _kept_together(text: str) -> str:
-    """Escaped, and with no line break inside "K = 25" or "0.1 / 0.7"."""
+    """Escape text and forbid line breaks inside "K = 25" or "0.1 / 0.7"."""
     text = escape(text)
     for sign in ("=", "/"):
         text = text.replace(f" {sign} ", f"\u00a0{sign}\u00a0")
@@ -101,7 +101,7 @@ def _finding(finding: Finding) -> str:
 def _chart(chart: Chart) -> str:
     names = {curve.series for panel in chart.panels for curve in panel.curves}
     legend = "".join(
-        f"<li>{_swatch(look)}{escape(look.label)}</li>" for key, look in SERIES.items() if key in names
+        f"<li>{_swatch(style)}{escape(style.label)}</li>" for key, style in SERIES.items() if key in names
     )
     panels = "\n".join(panel_svg(chart, panel) for panel in chart.panels)
     two = " two" if len(chart.panels) == 2 else ""
@@ -112,11 +112,11 @@ def _chart(chart: Chart) -> str:
     )
 
 
-def _swatch(look: Look) -> str:
+def _swatch(style: SeriesStyle) -> str:
     variables = {INK: "var(--ink)", SOFT: "var(--soft)", GRID: "var(--grid)"}
-    color = variables.get(look.color, look.color)
-    dash = f' stroke-dasharray="{" ".join(f"{2 * d:g}" for d in look.dash)}"' if look.dash else ""
-    fill = color if look.filled else "var(--paper)"
+    color = variables.get(style.color, style.color)
+    dash = f' stroke-dasharray="{" ".join(f"{2 * d:g}" for d in style.dash)}"' if style.dash else ""
+    fill = color if style.filled else "var(--paper)"
     shapes = {
         "o": f'<circle cx="20" cy="7" r="3.6" fill="{fill}" stroke="{color}" stroke-width="1.5"/>',
         "s": f'<rect x="16.6" y="3.6" width="6.8" height="6.8" fill="{fill}" stroke="{color}" stroke-width="1.5"/>',
@@ -124,8 +124,8 @@ def _swatch(look: Look) -> str:
     }
     return (
         '<svg viewBox="0 0 40 14" aria-hidden="true">'
-        f'<path d="M1 7H39" stroke="{color}" stroke-width="{1.25 * look.width:g}"{dash}/>'
-        f"{shapes.get(look.marker, '')}</svg>"
+        f'<path d="M1 7H39" stroke="{color}" stroke-width="{1.25 * style.width:g}"{dash}/>'
+        f"{shapes.get(style.marker, '')}</svg>"
     )
 
 
@@ -133,7 +133,7 @@ def _table(table: Table) -> str:
     header = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in table.header)
     rows, before = [], None
     for row in table.rows:
-        # A line above the first row of each K, where there is such a column.
+        # If there is a column K, draw a line above the first row of each K.
         group = row[1] if "K" in table.header else None
         first = ' class="first"' if before not in (None, group) else ""
         before = group
@@ -152,8 +152,8 @@ def _run(results: Results) -> str:
     facts = {
         "Data": f"{settings.n_train:,} training and {settings.n_test:,} test objects with 128 and 64 features; "
         f"centres of scale {settings.center_scale:g}, noise of standard deviation 3 to 6",
-        "Pairs": f"{settings.n_positive:,} positive and {settings.n_negative:,} negative ones, drawn by labels",
-        "Methods": f"γ = {settings.gamma:g}, {settings.n_landmarks:,} landmarks; all else by default",
+        "Pairs": f"{settings.n_positive:,} positive and {settings.n_negative:,} negative pairs, drawn by labels",
+        "Methods": f"γ = {settings.gamma:g}, {settings.n_landmarks:,} landmarks; defaults otherwise",
         "Seeds": ", ".join(map(str, settings.seeds))
         + (
             f"; sweeps and times: {', '.join(map(str, settings.sweep_seeds))}"
@@ -166,6 +166,6 @@ def _run(results: Results) -> str:
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in facts.items())
     return (
         f"<p>Run again: <code>diffhash reproduce{escape(flags)} --seeds {len(settings.seeds)}</code>. All numbers are "
-        "in <code>results.json</code>, the figures as PNG and SVG files beside this page.</p>"
+        "in <code>results.json</code>. The figures are also in PNG and SVG files in the same folder.</p>"
         f"<dl>{rows}</dl>"
     )

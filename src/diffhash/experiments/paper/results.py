@@ -1,4 +1,4 @@
-"""The results file: written after every cell, so that a run can go on where it stopped."""
+"""The results file. It is written after every cell, so that a run can continue where it stopped."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _PACKAGES = ("diffhash", "numpy", "scipy", "scikit-learn")
 
 
 class ResultsFileError(DiffhashError, ValueError):
-    """A results file is damaged, or belongs to another experiment."""
+    """A results file is damaged, or it belongs to another experiment."""
 
 
 @dataclass
 class Results:
-    """Settings, where they were run, and the numbers of every finished cell.
+    """Settings, environment, and the numbers of every finished cell.
 
     Attributes
     ----------
     settings : Settings
     environment : dict of str
-        Versions and processor.
+        Versions of packages, and the processor.
     cells : dict
-        Numbers by the key of their cell. There may be more than the settings ask for, of further seeds.
+        SeedStatistics by the key of their cell. There may be cells of more seeds than the settings have.
     started, updated : str
         ISO dates, UTC.
     """
@@ -51,25 +51,26 @@ class Results:
 
     @classmethod
     def new(cls, settings: Settings) -> Self:
-        """Nothing done yet."""
+        """Create results without any finished cell."""
         return cls(settings, describe_environment(), {}, _now(), _now())
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], settings: Settings, *, fresh: bool = False) -> Self:
-        """Results to go on with: those in the file if they are of these settings, or none yet.
+        """Return the results of the file if it has the same settings, or empty results if there is no file.
 
         Parameters
         ----------
-        path : path of the results file, which need not exist
+        path : path
+            Results file; it need not exist.
         settings : Settings
         fresh : bool
-            Do not look at the file.
+            Ignore the file.
 
         Raises
         ------
         ResultsFileError
-            When the file is damaged, or of other settings or versions. More or fewer seeds are
-            no other experiment: each seed has cells of its own.
+            If the file is damaged, or has other settings or versions. The number of seeds may
+            differ, because each seed has its own cells.
         """
         path = Path(path)
         if fresh or not path.exists():
@@ -83,19 +84,19 @@ class Results:
         ]
         if differences:
             raise ResultsFileError(
-                f"reproduce: {path} is of another run ({'; '.join(differences)}). "
+                f"reproduce: {path} belongs to another run ({'; '.join(differences)}). "
                 "Use --fresh to replace it, or --out for another folder."
             )
         current.cells, current.started = dict(stored["cells"]), str(stored["started"])
         return current
 
     def add(self, key: str, numbers: dict[str, Any]) -> None:
-        """Take in the numbers of one cell."""
+        """Add the numbers of one cell."""
         self.cells[key] = numbers
         self.updated = _now()
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Replace the file, which is whole at any time."""
+        """Write the file atomically."""
         content = {
             "format": _FORMAT,
             "format_version": _FORMAT_VERSION,
@@ -106,12 +107,12 @@ class Results:
             "cells": self.cells,
         }
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        # One cell per line: small enough to read, and to compare.
+        # One cell per line, so that the file can be read and compared.
         write_atomically(path, (text.replace('},"accuracy/', '},\n"accuracy/') + "\n").encode())
 
 
 def describe_environment() -> dict[str, str]:
-    """Versions, processor and system that numbers and times depend on."""
+    """Return the versions, processor and system that results and times depend on."""
     return {
         **{package: version(package) for package in _PACKAGES},
         "python": platform.python_version(),
@@ -136,7 +137,7 @@ def _now() -> str:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    damaged = f"reproduce: {path} is damaged or no results file"
+    damaged = f"reproduce: {path} is damaged or is not a results file"
     advice = "Use --fresh to replace it, or --out for another folder."
     try:
         stored = json.loads(path.read_text(encoding="utf-8"))
@@ -151,12 +152,14 @@ def _read(path: Path) -> dict[str, Any]:
         )
     for name, kind in kinds.items():
         if not isinstance(stored.get(name), kind):
-            raise ResultsFileError(f"{damaged}: {name!r} is missing or of the wrong kind. {advice}")
+            raise ResultsFileError(f"{damaged}: {name!r} is missing or has the wrong type. {advice}")
     if not all(isinstance(cell, dict) for cell in stored["cells"].values()):
-        raise ResultsFileError(f"{damaged}: a cell is no object. {advice}")
+        raise ResultsFileError(f"{damaged}: a cell is not a JSON object. {advice}")
     return stored
 
 
 def _differences(asked: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
     names = sorted({*asked, *found})
-    return [f"{n}: {found.get(n)} there, {asked.get(n)} here" for n in names if asked.get(n) != found.get(n)]
+    return [
+        f"{n}: {found.get(n)} in the file, {asked.get(n)} now" for n in names if asked.get(n) != found.get(n)
+    ]

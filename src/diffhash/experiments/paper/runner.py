@@ -1,4 +1,4 @@
-"""Run what is missing, cell by cell."""
+"""Run the experiment, cell by cell."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ def run(
     on_plan: Callable[[list[Cell], list[Cell]], None] | None = None,
     on_cell: Callable[[Cell], None] | None = None,
 ) -> Results:
-    """Compute all cells of the settings that the results file does not have yet.
+    """Compute all cells that the results file does not have yet.
 
     Parameters
     ----------
     settings : Settings
     folder : path
-        Made if it is not there; ``results.json`` in it is rewritten after every cell.
+        Created if it does not exist. Its file ``results.json`` is rewritten after every cell.
     fresh : bool
-        Start over, whatever the file holds.
+        Ignore existing results and start again.
     on_plan : callable, optional
-        Called once with the cells that are done and those that are left.
+        Called once with the finished cells and the remaining cells.
     on_cell : callable, optional
-        Called with each cell after it was written.
+        Called with each cell after its result was written.
 
     Returns
     -------
     Results
-        With every cell of the plan.
+        Results of all cells of the plan.
     """
     folder = Path(folder)
     path = folder / FILE_NAME
     results = Results.open(path, settings, fresh=fresh)
     folder.mkdir(parents=True, exist_ok=True)
-    # Written at once: a folder that cannot be written to is known before the work and not after it.
+    # Write now, so that a folder without write permission is noticed before the work.
     results.write(path)
     cells = plan(settings)
     left = [cell for cell in cells if cell.key not in results.cells]

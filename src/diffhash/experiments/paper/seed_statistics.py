@@ -1,4 +1,4 @@
-"""Numbers over seeds: their mean and their range."""
+"""Mean and range of results over the seeds."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .measures import DIRECTIONS
 from .methods import EUCLIDEAN, METHODS
 from .results import Results
 
-__all__ = ["Numbers", "Spread", "spread_of"]
+__all__ = ["SeedStatistics", "Spread", "spread_of"]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Spread:
     high: float
 
     def text(self, digits: int = 3) -> str:
-        """For tables.
+        """Return the mean, with the range in brackets, for tables.
 
         Examples
         --------
@@ -49,10 +49,10 @@ def spread_of(values: Sequence[float]) -> Spread:
 
 
 @dataclass(frozen=True)
-class Numbers:
-    """Looks numbers up among the finished cells, over the seeds that were asked for.
+class SeedStatistics:
+    """Mean and range over the seeds of the settings, looked up in the finished cells.
 
-    ``measure`` is "eer" or "map"; ``direction`` is a key of ``DIRECTIONS``, or None for the mean of both.
+    ``measure`` is "eer" or "map". ``direction`` is a key of ``DIRECTIONS``, or None for the mean of both.
     """
 
     results: Results
@@ -60,7 +60,7 @@ class Numbers:
     def accuracy(
         self, method: str, n_classes: int, length: int, measure: str, direction: str | None = None
     ) -> Spread:
-        """Of the main experiment."""
+        """Accuracy in the main experiment."""
         settings = self.results.settings
         return spread_of(
             [
@@ -75,7 +75,7 @@ class Numbers:
         )
 
     def euclidean(self, modality: str, n_classes: int, measure: str, scale: float | None = None) -> Spread:
-        """Of retrieval within one modality without hashing; with a scale, on the seeds of the sweeps."""
+        """Accuracy of retrieval within one modality without hashing; with ``scale``, over the seeds of the sweeps."""
         settings = self.results.settings
         seeds = settings.seeds if scale is None else settings.sweep_seeds
         scale = settings.center_scale if scale is None else scale
@@ -86,7 +86,7 @@ class Numbers:
     def sweep(
         self, method: str, measure: str, *, scale: float | None = None, gamma: float | None = None
     ) -> Spread:
-        """At another scale of the centres or another gamma."""
+        """Accuracy at another scale of the centres or another gamma."""
         settings = self.results.settings
         scale = settings.center_scale if scale is None else scale
         gamma = settings.gamma if gamma is None else gamma
@@ -99,15 +99,15 @@ class Numbers:
         )
 
     def training_seconds(self, method: str) -> Spread:
-        """Of one fit at the length of the sweeps."""
+        """Time of one fit at the hash length of the sweeps."""
         return spread_of([cell["fit_seconds"] for cell in self._timed(method)])
 
     def training_threads(self, method: str) -> int:
-        """The most threads that linear algebra could use while training was timed."""
+        """Largest number of threads that linear algebra could use while training was timed."""
         return max(int(cell["threads"]) for cell in self._timed(method))
 
     def roc(self, method: str, n_classes: int) -> list[list[float]]:
-        """True positive rates, one row per seed, mean of both directions."""
+        """True positive rates, one row per seed; mean of both directions."""
         settings = self.results.settings
         rows = []
         for seed in settings.seeds:

@@ -1,4 +1,4 @@
-"""What the reproduction runs: the paper's settings, and smaller ones."""
+"""Settings of the experiment: those of the paper, and smaller ones."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from ...validation import check_count
 
 __all__ = ["Settings"]
 
-#: Sweeps and timings use at most this many of the seeds: they cost as much as the main experiment.
+#: Sweeps and timings use at most this many seeds, because they take as long as the main experiment.
 _SWEEP_SEEDS = 3
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides the numbers; the defaults are the paper's, where it gives any.
+    """All settings of the experiment. The defaults are those of the paper, as far as it states them.
 
     Attributes
     ----------
     name : str
         Shown in the report.
     seeds : tuple of int
-        Each draws centres, objects and pairs anew.
+        For each seed, centres, objects and pairs are drawn again.
     classes : tuple of int
-        Numbers of classes K.
+        SeedStatistics of classes K.
     roc_bits : tuple of int
-        Hash length of the ROC curves, for each of ``classes``.
+        Hash length of the ROC curves, one for each number in ``classes``.
     bits : tuple of int
-        Hash lengths m of the curves over m.
+        Hash lengths m of the curves against m.
     n_train, n_test : int
-        Objects, each in both modalities.
+        Number of objects, each with both modalities.
     n_positive, n_negative : int
-        Pairs to learn from.
+        Number of training pairs.
     n_landmarks : int
         Basis size l of the kernel method.
     gamma, center_scale : float
-        Of the main experiment. The paper does not give the scale of its centres.
+        Values of the main experiment. The paper does not state the scale of its centres.
     scales, gammas : tuple of float
-        The two sweeps.
+        Values of the two sweeps.
     sweep_classes, sweep_bits : int
-        K and m of the sweeps and of the training times.
+        K and m for the sweeps and the training times.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Settings:
     def __post_init__(self) -> None:
         if len(self.classes) != len(self.roc_bits):
             raise ParameterError(
-                f"Settings: roc_bits names a length for each of the {len(self.classes)} numbers of classes, "
+                f"Settings: roc_bits must have one length for each of the {len(self.classes)} numbers of classes, "
                 f"got {len(self.roc_bits)}."
             )
         for field in fields(self):
@@ -80,12 +80,12 @@ class Settings:
 
     @classmethod
     def full(cls, n_seeds: int | None = None) -> Self:
-        """The paper's sizes, five seeds unless said otherwise."""
+        """The sizes of the paper, with five seeds by default."""
         return cls(seeds=_seeds(n_seeds, 5))
 
     @classmethod
     def quick(cls, n_seeds: int | None = None) -> Self:
-        """Fewer objects, pairs, landmarks and lengths: less than a minute, and less accurate."""
+        """Fewer objects, pairs, landmarks and lengths: takes less than a minute, but is less accurate."""
         return cls(
             name="quick",
             seeds=_seeds(n_seeds, 1),
@@ -104,11 +104,11 @@ class Settings:
         return self.seeds[:_SWEEP_SEEDS]
 
     def roc_length(self, n_classes: int) -> int:
-        """Hash length of the ROC curves with this many classes."""
+        """Hash length of the ROC curves for this number of classes."""
         return self.roc_bits[self.classes.index(n_classes)]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON; infinity becomes a string."""
+        """Return plain JSON; gammas become strings, as JSON has no infinity."""
         values = {name: list(v) if isinstance(v, tuple) else v for name, v in asdict(self).items()}
         values["gammas"] = [f"{gamma:g}" for gamma in self.gammas]
         return values

@@ -1,4 +1,4 @@
-"""Everything that the report shows, as plain values: curves, tables, findings."""
+"""The content of the report as plain values: curves, tables, findings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .claims import check_statements
+from .claims import check_claims
 from .measures import DIRECTIONS, RATES
 from .methods import METHODS
 from .results import Results
-from .seed_statistics import Numbers, Spread
+from .seed_statistics import SeedStatistics, Spread
 from .verdicts import Finding
 
 __all__ = ["Chart", "Curve", "Panel", "Summary", "Table", "summarise"]
@@ -21,7 +21,7 @@ MEASURES = {"eer": "Equal error rate", "map": "Mean average precision"}
 
 @dataclass(frozen=True)
 class Curve:
-    """One line with its range over seeds; ``series`` names its method, for colour and legend."""
+    """One line with its range over seeds. ``series`` is the key of its style."""
 
     series: str
     x: tuple[float, ...]
@@ -41,12 +41,12 @@ class Panel:
 
 @dataclass(frozen=True)
 class Chart:
-    """A figure: panels with the same axes.
+    """A figure: several panels with the same axes.
 
     Attributes
     ----------
     name : str
-        Of its files.
+        Name of its files, without ending.
     kind : {"roc", "bits", "scale", "gamma"}
     y_label, title, caption : str
     panels : tuple of Panel
@@ -62,7 +62,7 @@ class Chart:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text, the first column names the row."""
+    """A table with cells as text; the first column names the row."""
 
     title: str
     caption: str
@@ -72,7 +72,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a report draws."""
+    """Everything that a report shows."""
 
     results: Results
     charts: tuple[Chart, ...]
@@ -81,14 +81,14 @@ class Summary:
 
 
 def summarise(results: Results) -> Summary:
-    """Curves, tables and findings of a finished run."""
-    numbers = Numbers(results)
+    """Compute curves, tables and findings of a finished run."""
+    numbers = SeedStatistics(results)
     charts = (_roc_chart(numbers), *_length_charts(numbers), _scale_chart(numbers), _gamma_chart(numbers))
     tables = (_accuracy_table(numbers), _time_table(numbers))
-    return Summary(results, charts, tables, tuple(check_statements(numbers)))
+    return Summary(results, charts, tables, tuple(check_claims(numbers)))
 
 
-def _roc_chart(numbers: Numbers) -> Chart:
+def _roc_chart(numbers: SeedStatistics) -> Chart:
     settings = numbers.results.settings
     panels = []
     for n_classes in settings.classes:
@@ -102,8 +102,8 @@ def _roc_chart(numbers: Numbers) -> Chart:
         "figure-1-roc",
         "roc",
         "Figure 1: ROC curves",
-        "True against false positive rate, mean of both directions. The thin grey line is where both "
-        "errors are equal. Dotted: Euclidean retrieval within one modality, without hashing.",
+        "True against false positive rate, mean of both directions. On the thin grey line both errors are "
+        "equal. Dotted: Euclidean retrieval within one modality, without hashing.",
         "True positive rate",
         tuple(panels),
     )
@@ -120,7 +120,7 @@ def _rate_curve(series: str, rows: list[list[float]]) -> Curve:
     )
 
 
-def _length_charts(numbers: Numbers) -> list[Chart]:
+def _length_charts(numbers: SeedStatistics) -> list[Chart]:
     settings = numbers.results.settings
     charts = []
     for number, (measure, label) in enumerate(MEASURES.items(), start=2):
@@ -143,8 +143,8 @@ def _length_charts(numbers: Numbers) -> list[Chart]:
                 f"figure-{number}-{measure}",
                 "bits",
                 f"Figure {number}: {label.lower()} against the hash length",
-                f"{label} of unseen objects, mean of both directions; CM-DIF has at most 64 bits. The vertical "
-                "line is at K − 1 bits, as many as the classes determine. Dotted: Euclidean retrieval within one "
+                f"{label} of unseen objects, mean of both directions. CM-DIF has at most 64 bits. The vertical "
+                "line is at K − 1 bits, the number that K classes determine. Dotted: Euclidean retrieval within one "
                 "modality." + (" The paper has no such figure." if measure == "map" else ""),
                 label,
                 tuple(panels),
@@ -153,7 +153,7 @@ def _length_charts(numbers: Numbers) -> list[Chart]:
     return charts
 
 
-def _scale_chart(numbers: Numbers) -> Chart:
+def _scale_chart(numbers: SeedStatistics) -> Chart:
     settings = numbers.results.settings
     k, m = settings.sweep_classes, settings.sweep_bits
     panels = []
@@ -175,13 +175,13 @@ def _scale_chart(numbers: Numbers) -> Chart:
         "figure-4-scale",
         "scale",
         "Figure 4: how far apart the classes are",
-        f"The paper does not give the scale of its centres, which decides how hard its data are. K = {k}, m = {m}.",
+        f"The paper does not state the scale of its centres, which decides how hard its data are. K = {k}, m = {m}.",
         "",
         tuple(panels),
     )
 
 
-def _gamma_chart(numbers: Numbers) -> Chart:
+def _gamma_chart(numbers: SeedStatistics) -> Chart:
     settings = numbers.results.settings
     methods = [key for key, method in METHODS.items() if method.uses_gamma]
     panels = [
@@ -197,8 +197,8 @@ def _gamma_chart(numbers: Numbers) -> Chart:
     return Chart(
         "figure-5-gamma",
         "gamma",
-        "Figure 5: the weight γ of the positives",
-        f"γ weighs positives against negatives in the projections. K = {settings.sweep_classes}, "
+        "Figure 5: the weight γ of the positive pairs",
+        f"γ is the weight of the positive pairs in the projections. K = {settings.sweep_classes}, "
         f"m = {settings.sweep_bits}.",
         "",
         tuple(panels),
@@ -218,13 +218,13 @@ def _curve(series: str, x: Iterable[float], spreads: Sequence[Spread]) -> Curve:
     )
 
 
-def _flat(numbers: Numbers, n_classes: int, measure: str, x: tuple[int, ...]) -> list[Curve]:
+def _flat(numbers: SeedStatistics, n_classes: int, measure: str, x: tuple[int, ...]) -> list[Curve]:
     ends = (x[0], x[-1])
     spreads = {m: numbers.euclidean(m, n_classes, measure) for m in ("x", "y")}
     return [_curve(f"euclidean-{m}", ends, [spread, spread]) for m, spread in spreads.items()]
 
 
-def _accuracy_table(numbers: Numbers) -> Table:
+def _accuracy_table(numbers: SeedStatistics) -> Table:
     settings = numbers.results.settings
     rows = []
     for n_classes in settings.classes:
@@ -241,14 +241,14 @@ def _accuracy_table(numbers: Numbers) -> Table:
             rows.append((f"Euclidean within {modality}", str(n_classes), "–", eer, ap, "–", "–"))
     return Table(
         "Accuracy at the lengths of Figure 1",
-        "Mean over seeds, in brackets lowest to highest. x→y: x asks, y is searched. EER pools all pairs of a query "
-        "and an item, so it is the same in both directions.",
+        "Mean over seeds, with the range in brackets. x→y: queries from x, database from y. EER pools all pairs of a "
+        "query and an item, so it is the same in both directions.",
         ("Method", "K", "m", "EER", "mAP", "mAP x→y", "mAP y→x"),
         tuple(rows),
     )
 
 
-def _time_table(numbers: Numbers) -> Table:
+def _time_table(numbers: SeedStatistics) -> Table:
     settings = numbers.results.settings
     seconds = {key: numbers.training_seconds(key) for key in METHODS}
     base, paper_base = seconds["cm-dif"].mean, METHODS["cm-dif"].paper_seconds or 1.0
@@ -268,9 +268,9 @@ def _time_table(numbers: Numbers) -> Table:
     threads = "one thread" if most == 1 else f"at most {most} threads"
     return Table(
         "Training time",
-        f"Seconds for m = {settings.sweep_bits}, here with K = {settings.sweep_classes} (the paper does not say its K) "
-        f"and {threads}. The paper is of 2011: machines and libraries "
-        "differ by 15 years, so compare the ratios to CM-DIF.",
+        f"Seconds for m = {settings.sweep_bits}, here with K = {settings.sweep_classes} (the paper does not state its "
+        f"K) and {threads}. The paper is from 2011: machines and libraries "
+        "are 15 years apart, so compare the ratios to CM-DIF.",
         ("Method", "Seconds here", "Ratio here", "Seconds in the paper", "Ratio in the paper"),
         tuple(rows),
     )

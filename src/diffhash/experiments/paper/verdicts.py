@@ -1,11 +1,11 @@
-"""What a finding is, and how a verdict follows from outcomes."""
+"""A finding, and the rule that turns outcomes into a verdict."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from .methods import METHODS
-from .seed_statistics import Numbers
+from .seed_statistics import SeedStatistics
 
 __all__ = [
     "AGREES",
@@ -20,26 +20,27 @@ __all__ = [
 ]
 
 AGREES, PARTLY, DISAGREES = "agrees", "partly", "does not agree"
-#: The paper's own methods, the method that it compares with, and that method with more search.
+#: The methods that the paper proposes.
 OURS = [key for key, method in METHODS.items() if method.ours]
+#: The method that the paper compares with, and the same method with more directions per bit.
 BASELINE, SEARCHED = "cm-ssh", "cm-ssh-5"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One statement of the paper beside what was measured.
+    """One claim of the paper and the result of checking it.
 
     Attributes
     ----------
     statement : str
-        The paper's words, or what its figure shows.
+        The words of the paper, or what its figure shows.
     rule : str
-        When it counts as agreeing.
+        Condition under which the results agree with the claim.
     verdict : {"agrees", "partly", "does not agree"}
     conclusion : str
-        What follows, in one sentence, from the same numbers.
+        What the numbers show, in one or two sentences.
     evidence : tuple of str
-        The numbers.
+        The numbers, one line per method or K.
     """
 
     statement: str
@@ -49,19 +50,19 @@ class Finding:
     evidence: tuple[str, ...]
 
 
-def figure_length(numbers: Numbers, key: str, n_classes: int) -> int:
-    """Bits of a method in Figure 1: as many as there are classes, or as it can give."""
+def figure_length(numbers: SeedStatistics, key: str, n_classes: int) -> int:
+    """Hash length of a method in Figure 1: the number of classes, or fewer bits if the method cannot have so many."""
     settings = numbers.results.settings
     return min(settings.roc_length(n_classes), METHODS[key].longest(settings))
 
 
 def verdict(outcomes: list[tuple[bool, bool]]) -> str:
-    """All clearly so; some so; none.
+    """Return "agrees" if all outcomes are clear, "partly" if some hold on average, "does not agree" otherwise.
 
     Parameters
     ----------
     outcomes : list of (bool, bool)
-        Whether something holds in the mean, and whether it clearly holds.
+        Whether something holds on average, and whether it holds clearly.
 
     Examples
     --------

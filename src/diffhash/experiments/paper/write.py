@@ -1,4 +1,4 @@
-"""Write the report of the paper's experiment into a folder."""
+"""Write the report of the experiment into a folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write_report(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]
     Parameters
     ----------
     summary : Summary
-    folder : path of a folder that is there
+    folder : path of an existing folder
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The demonstration: symbols found by their names, and names by their symbols."""
+"""The demonstration: find symbols by their names, and names by their symbols."""
 
 from .result import Answer, DemoResult, Direction, Found, Step
 from .run import COLLECTION, COSTS, N_BITS, run_demo

@@ -1,4 +1,4 @@
-"""Drawings as addresses that a page can hold."""
+"""Turn drawings into ``data:`` URLs for pages."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["picture_address"]
+__all__ = ["picture_data_url"]
 
 
-def picture_address(picture: NDArray[Any]) -> str:
-    """A white-on-black drawing as black ink on white, in a ``data:`` address."""
+def picture_data_url(picture: NDArray[Any]) -> str:
+    """Return a ``data:`` URL of a white-on-black drawing, with black and white exchanged."""
     import PIL.Image
 
-    # Sixteen greys: half of the bytes, and no eye sees it at this size.
+    # Sixteen grey levels need half of the bytes and look the same at this size.
     grey = 255 - np.asarray(picture, dtype=np.uint8)
     image = PIL.Image.fromarray(grey).quantize(16)
     with io.BytesIO() as buffer:

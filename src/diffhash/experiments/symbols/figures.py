@@ -1,4 +1,4 @@
-"""Figures of the demonstration's page."""
+"""Draw the figures of the page."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from .result import DemoResult, Direction
 
 __all__ = ["recall_svg", "roc_svg"]
 
-_LOOKS = (("#1a73b8", (None, None)), ("#d1590a", (5, 2)))
+_LINE_STYLES = (("#1a73b8", (None, None)), ("#d1590a", (5, 2)))
 
 
 def roc_svg(result: DemoResult) -> str:
-    """True against false positive rate; the same in both directions, as the pairs are the same."""
+    """Draw the ROC curve. It is the same in both directions, because the pairs are the same."""
     with matplotlib.rc_context(matplotlib_settings(text_as_paths=False)):  # type: ignore[arg-type]
         figure = new_figure(*PANEL_SIZE)
         figure.set_layout_engine("none")
         axes = figure.subplots(gridspec_kw=MARGINS)
         direction = result.directions[0]
-        axes.plot(*direction.roc, color=_LOOKS[0][0])
+        axes.plot(*direction.roc, color=_LINE_STYLES[0][0])
         _chance(axes, [10 ** (step / 50 - 4) for step in range(201)])
         error = direction.equal_error_rate
-        axes.plot([error], [1 - error], "o", color=_LOOKS[0][0], markersize=5)
+        axes.plot([error], [1 - error], "o", color=_LINE_STYLES[0][0], markersize=5)
         axes.annotate(
             f"equal errors {error:.3f}",
             (error, 1 - error),
@@ -35,18 +35,18 @@ def roc_svg(result: DemoResult) -> str:
             ha="right",
             fontsize=8,
         )
-        axes.set(xscale="log", xlim=(1e-4, 1), ylim=(0, 1.02), title="Right pairs against all others")
+        axes.set(xscale="log", xlim=(1e-4, 1), ylim=(0, 1.02), title="Matching pairs against all others")
         axes.set(xlabel="False positive rate", ylabel="True positive rate")
         return svg_element(figure, "ROC curve of unseen pairs of name and drawing")
 
 
 def recall_svg(result: DemoResult) -> str:
-    """Share of right answers among the first k, both directions."""
+    """Draw the share of right answers among the first k, for both directions."""
     with matplotlib.rc_context(matplotlib_settings(text_as_paths=False)):  # type: ignore[arg-type]
         figure = new_figure(*PANEL_SIZE)
         figure.set_layout_engine("none")
         axes = figure.subplots(gridspec_kw=MARGINS)
-        for direction, (color, dashes) in zip(result.directions, _LOOKS, strict=False):
+        for direction, (color, dashes) in zip(result.directions, _LINE_STYLES, strict=False):
             places = range(1, len(direction.recall) + 1)
             axes.plot(places, direction.recall, color=color, dashes=dashes, label=direction.title)
         longest = max(len(direction.recall) for direction in result.directions)
@@ -63,7 +63,7 @@ def _set_places(axes: Axes, directions: Sequence[Direction]) -> None:
     axes.set(
         title="Right answer among the first k",
         xlabel="k",
-        ylabel="Share of questions",
+        ylabel="Share of queries",
     )
 
 

@@ -1,4 +1,4 @@
-"""The demonstration as one HTML page that needs nothing beside itself: no network, no script."""
+"""The page of the demonstration: one self-contained HTML file, without network or scripts."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from .result import Answer, DemoResult, Found
 __all__ = ["demo_page", "next_steps"]
 
 _SECTIONS = {
-    "words": "Asked in words",
-    "pictures": "Asked with a drawing",
-    "figures": "How often it is right",
-    "cost": "What it took",
+    "words": "Search with words",
+    "pictures": "Search with a drawing",
+    "figures": "How often the answer is right",
+    "cost": "Time and size",
     "next": "What to do next",
 }
 
 
 def demo_page(result: DemoResult) -> str:
-    """The whole page; everything that comes from outside is escaped."""
+    """Return the whole page. All text from outside is escaped."""
     body = [
         _head(result),
         _section("words", _words_key(result), *map(_word_answer, result.words)),
         _section(
             "pictures",
-            f"<p>Each drawing is of a symbol from which nothing was learned. Its five nearest names among all "
-            f"{result.n_symbols:,}, with the symbols that have these names.</p>",
+            f"<p>Each drawing shows a symbol that was not used for training. Below it are the five nearest of all "
+            f"{result.n_symbols:,} names, with the symbols that have these names.</p>",
             f'<div class="two-up">{"".join(map(_picture_answer, result.pictures))}</div>',
         ),
         _section("figures", _figures(result)),
@@ -39,13 +39,13 @@ def demo_page(result: DemoResult) -> str:
 
 
 def next_steps(result: DemoResult) -> dict[str, str]:
-    """Commands to go on with, by what they do."""
+    """Return commands to try next, by what they do."""
     path = result.collection
     return {
-        "Ask something else": f'diffhash search {path} "black star" --open',
-        "Ask with a drawing of your own (white on black)": f"diffhash search {path} --image drawing.png --into text",
-        "Look into the file": f"diffhash info {path}",
-        "Build one from your own pictures and captions": "diffhash build --help",
+        "Search for something else": f'diffhash search {path} "black star" --open',
+        "Search with a drawing of your own (white on black)": f"diffhash search {path} --image drawing.png --into text",
+        "Show what the file contains": f"diffhash info {path}",
+        "Build a collection from your own pictures and captions": "diffhash build --help",
     }
 
 
@@ -58,11 +58,11 @@ def _head(result: DemoResult) -> str:
     size = result.bytes
     numbers = [
         (f"{size['code']} bytes",
-         f"for each drawing and name; the drawing's features take {size['features of a drawing']:,}"),
+         f"per code; the features of a drawing take {size['features of a drawing']:,}"),
         (f"{first.recall_at(10):.0%} and {second.recall_at(10):.0%}",
-         f"of unseen symbols are among the first 10 of {result.n_test} ({first.title}, {second.title})"),
-        (_milliseconds(result.search_seconds), f"from a question in words to ten of {result.n_symbols:,} symbols"),
-        (f"{sum(step.seconds for step in result.steps):.0f} s", "to draw, learn, evaluate, build and ask"),
+         f"of unseen symbols are found among the first 10 of {result.n_test} ({first.title}, {second.title})"),
+        (_milliseconds(result.search_seconds), f"for a search with words among {result.n_symbols:,} symbols"),
+        (f"{sum(step.seconds for step in result.steps):.0f} s", "to draw, learn, evaluate, build and search"),
     ]  # fmt: skip
     items = "".join(
         f"<li><strong>{escape(big)}</strong><span>{escape(small)}</span></li>" for big, small in numbers
@@ -71,9 +71,9 @@ def _head(result: DemoResult) -> str:
     return (
         "<header><h1>Symbols by their names, names by their symbols</h1>"
         f'<p class="lead">diffhash {escape(result.environment.get("diffhash", "?"))} learned from {result.n_train:,} '
-        f"characters of a font and their Unicode names. It gives a drawing and a name codes of {result.n_bits} bits "
-        f"that differ in few bits if they belong together. {result.n_test} symbols were kept out: the figures are "
-        f'about them.</p><ul class="numbers">{items}</ul><nav><ul>{links}</ul></nav></header>'
+        f"characters of a font and their Unicode names. Drawings and names get codes of {result.n_bits} bits; the "
+        f"codes of a drawing and its name differ in few bits. {result.n_test} symbols were not used for training: all "
+        f'measured numbers are for these.</p><ul class="numbers">{items}</ul><nav><ul>{links}</ul></nav></header>'
     )
 
 
@@ -83,10 +83,10 @@ def _section(key: str, *parts: str) -> str:
 
 def _words_key(result: DemoResult) -> str:
     return (
-        f"<p>The drawings nearest to some words, nearest first; below each, the bits in which the codes differ (of "
-        f"{result.n_bits}).</p>"
-        '<p class="key"><span><i class="unseen"></i>nothing was learned from this symbol</span> '
-        '<span><i class="right"></i>it has the very name that was asked for</span></p>'
+        f"<p>The nearest drawings for some words, nearest first. The number below each is its distance: how many of "
+        f"the {result.n_bits} bits differ.</p>"
+        '<p class="key"><span><i class="unseen"></i>not used for training</span> '
+        '<span><i class="right"></i>has exactly this name</span></p>'
     )
 
 
@@ -94,13 +94,13 @@ def _word_answer(answer: Answer) -> str:
     title = f"<h3>“{escape(answer.asked)}”</h3>"
     if not answer.known:
         return (
-            f'<article class="answer">{title}<p>None of these words occurs in two or more of the training names, so '
-            "there is nothing to go by, and nothing is shown.</p></article>"
+            f'<article class="answer">{title}<p>No search: none of these words occurs in two or more training '
+            "names.</p></article>"
         )
     return (
         f'<article class="answer">{title}<div class="lists">'
         f'<div><p class="label">Nearest of all symbols</p>{_symbols(answer.hits)}</div>'
-        f'<div class="all-unseen"><p class="label">Nearest of the unseen ones</p>'
+        f'<div class="all-unseen"><p class="label">Nearest of the unseen symbols</p>'
         f"{_symbols(answer.unseen_hits)}</div></div></article>"
     )
 
@@ -125,9 +125,11 @@ def _picture_answer(answer: Answer) -> str:
         for hit in answer.hits
     )
     found = any(hit.right for hit in answer.hits)
-    nearer = "" if found or answer.nearer is None else f"; {answer.nearer:,} are nearer than its own"
+    nearer = (
+        "" if found or answer.nearer is None else f"; {answer.nearer:,} names are nearer than the right one"
+    )
     return (
-        f'<article class="answer"><h3><img src="{escape(answer.picture)}" alt="the drawing asked with">'
+        f'<article class="answer"><h3><img src="{escape(answer.picture)}" alt="the query">'
         f"<span>{escape(_title(answer.name))}</span></h3>"
         f'<p class="label">Nearest names{escape(nearer)}</p>'
         f'<ol class="names">{items}</ol></article>'
@@ -135,7 +137,7 @@ def _picture_answer(answer: Answer) -> str:
 
 
 def _title(name: str) -> str:
-    """A Unicode name without shouting."""
+    """Return a Unicode name in lower case."""
     return name.lower()
 
 
@@ -160,9 +162,9 @@ def _figures(result: DemoResult) -> str:
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
     cells = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
     return (
-        f"<p>Among the {n} unseen symbols each question has one right answer. Items at the same distance are "
-        "counted by the expectation over their orders. Many characters look alike or are the very same drawing "
-        "(Latin A, Greek Alpha, Cyrillic A), and many names differ in one rare word: no method can be right always.</p>"
+        f"<p>Among the {n} unseen symbols each query has one right answer. If several items have the same distance, "
+        "the expected value over their orders is counted. Many characters look alike or are drawn exactly alike "
+        "(Latin A, Greek Alpha, Cyrillic A), and many names differ in one rare word, so no method is always right.</p>"
         f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table></div>'
         f'<div class="panels two">{recall_svg(result)}{roc_svg(result)}</div>'
     )
@@ -172,13 +174,13 @@ def _cost(result: DemoResult) -> str:
     size = result.bytes
     facts = {
         **{step.title.capitalize(): f"{step.seconds:.1f} s" for step in result.steps},
-        "One question in words, to ten answers": _milliseconds(result.search_seconds),
-        f"Of this the search among {result.n_symbols:,} codes": _milliseconds(result.code_seconds),
+        "One search with words, ten answers": _milliseconds(result.search_seconds),
+        f"Search among {result.n_symbols:,} codes alone": _milliseconds(result.code_seconds),
         "A code": f"{size['code']} bytes",
         "Features of a drawing": f"{size['features of a drawing']:,} bytes",
-        "The collection": f"{size['collection'] / 1e6:.1f} MB: the model, the codes of drawings and names, and each "
-        "symbol's name and picture",
-        "Method": f"{result.method}; aligned rows, every other pair a negative",
+        "The collection": f"{size['collection'] / 1e6:.1f} MB: the model, the codes of drawings and names, and the "
+        "name and picture of each symbol",
+        "Method": f"{result.method}; aligned rows, all other pairs are negative",
         "Machine": "; ".join(f"{key} {value}" for key, value in result.environment.items()),
         "Date": result.date,
     }

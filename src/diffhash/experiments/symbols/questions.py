@@ -1,4 +1,4 @@
-"""Questions to the collection of symbols, and their answers."""
+"""Search the collection of symbols with some words and some drawings."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import numpy as np
 from ...datasets import Symbols
 from ...stores import Collection, Hit
 from ...types import IntArray
-from .data_url import picture_address
+from .data_url import picture_data_url
 from .result import Answer, Found
 
 __all__ = ["PICTURES", "WORDS", "ask_pictures", "ask_words"]
 
-#: The last has no word that occurs in two training names: nothing was learned about it.
+#: Queries in words. The word of the last one occurs in fewer than two training names, so it is unknown.
 WORDS = (
     "leftwards arrow",
     "black chess queen",
@@ -24,7 +24,7 @@ WORDS = (
     "smiling cat face",
     "snowman",
 )
-#: Names of symbols whose drawings are asked with, those of them that nothing was learned from.
+#: Names of the symbols whose drawings are queries, as far as they are unseen.
 PICTURES = (
     "BLACK CHESS QUEEN",
     "CLOCKWISE OPEN CIRCLE ARROW",
@@ -39,7 +39,7 @@ _HITS, _UNSEEN_HITS, _NAMES = 10, 8, 5
 
 
 def ask_words(collection: Collection, symbols: Symbols) -> tuple[Answer, ...]:
-    """Drawings for each of :data:`WORDS`, among all symbols and among the unseen ones."""
+    """Search drawings with each of :data:`WORDS`, among all symbols and among the unseen symbols."""
     known = np.diff(symbols.text_featurizer.transform(WORDS).indptr) > 0
     found = collection.search_raw(WORDS, modality="text", into="image", k=_HITS)
     among_unseen = collection.search_raw(
@@ -56,9 +56,9 @@ def ask_words(collection: Collection, symbols: Symbols) -> tuple[Answer, ...]:
 
 
 def ask_pictures(collection: Collection, symbols: Symbols, test: IntArray) -> tuple[Answer, ...]:
-    """Names for drawings of unseen symbols."""
+    """Search names with drawings of unseen symbols."""
     names = [symbols.names[row] for row in test]
-    # Another font may lack some of them: any other unseen symbol takes their place.
+    # Another font may lack some of them; other unseen symbols replace these.
     chosen = [name for name in PICTURES if name in names]
     chosen += [name for name in names if name not in chosen][: len(PICTURES) - len(chosen)]
     rows = [symbols.names.index(name) for name in chosen]
@@ -74,7 +74,7 @@ def ask_pictures(collection: Collection, symbols: Symbols, test: IntArray) -> tu
             Answer(
                 symbols.characters[row],
                 name=symbols.names[row],
-                picture=picture_address(symbols.pictures[row]),
+                picture=picture_data_url(symbols.pictures[row]),
                 hits=_found(found[number], right=symbols.names[row]),
                 nearer=int((distances[number] < distance).sum()),
             )

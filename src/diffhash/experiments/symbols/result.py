@@ -1,4 +1,4 @@
-"""What the demonstration found, as plain values: the report and the terminal show nothing else."""
+"""The results of the demonstration as plain values, which the page and the terminal show."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Found:
     ----------
     character, name, block : str
     picture : str
-        A ``data:`` address.
+        A ``data:`` URL.
     distance : int
-        Bits in which its code differs from that of the question.
+        Number of bits in which its code differs from the code of the query.
     unseen : bool
-        Whether nothing was learned from this symbol.
+        True if the symbol was not used for training.
     right : bool
-        Whether it is the very symbol that was asked with, or has the very name.
+        True if it is the right answer: the symbol of the query, or the symbol with exactly this name.
     """
 
     character: str
@@ -36,24 +36,24 @@ class Found:
 
 @dataclass(frozen=True)
 class Answer:
-    """A question and what came.
+    """A query and its hits.
 
     Attributes
     ----------
     asked : str
-        Words, or the character whose picture was asked with.
+        The words of the query, or the character whose picture is the query.
     name : str
-        Of that character; empty for words.
+        Name of that character; empty for words.
     picture : str
-        A ``data:`` address; empty for words.
+        A ``data:`` URL; empty for words.
     known : bool
-        Whether any word of the question was learned; without one there is nothing to go by.
+        True if at least one word of the query was learned. Without one there are no hits.
     hits : tuple of Found
         The nearest of all symbols.
     unseen_hits : tuple of Found
-        The nearest of those that nothing was learned from; only for words.
+        The nearest of the unseen symbols; only for words.
     nearer : int or None
-        Names that are nearer than the right one; only for pictures.
+        Number of names that are nearer than the right one; only for pictures.
     """
 
     asked: str
@@ -67,17 +67,17 @@ class Answer:
 
 @dataclass(frozen=True)
 class Direction:
-    """Figures of one direction of search among unseen symbols.
+    """Measures of one search direction among unseen symbols.
 
     Attributes
     ----------
     title : str
     mean_average_precision, equal_error_rate : float
     interval : (float, float)
-        Of the mean average precision, 95 %, by bootstrap over the queries.
+        95 % interval of the mean average precision, by bootstrap over the queries.
     roc : (false positive rates, true positive rates)
     recall : tuple of float
-        At 1, 2, …; each query has one right answer.
+        Recall at 1, 2, …; each query has one right answer.
     """
 
     title: str
@@ -94,7 +94,7 @@ class Direction:
 
 @dataclass(frozen=True)
 class Step:
-    """Something that took time."""
+    """One step of the demonstration and its time."""
 
     title: str
     seconds: float
@@ -102,7 +102,7 @@ class Step:
 
 @dataclass(frozen=True)
 class DemoResult:
-    """Everything that the demonstration has to tell.
+    """All results of the demonstration.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class DemoResult:
     words, pictures : tuples of Answer
     steps : tuple of Step
     search_seconds, code_seconds : float
-        Median of one question in words until its ten answers, and of the search among the codes alone.
+        Median time of one search with words, ten answers; and of the search among the codes alone.
     bytes : dict of int
-        Sizes by what they are the sizes of.
+        Sizes in bytes, by name.
     environment : dict of str
     date : str
     """
@@ -138,10 +138,10 @@ class DemoResult:
 
     @property
     def n_symbols(self) -> int:
-        """All symbols of the collection."""
+        """Number of symbols in the collection."""
         return self.n_train + self.n_test
 
     @property
     def chance(self) -> float:
-        """Mean average precision of a random order: the mean of 1 / place of the one right answer."""
+        """Mean average precision of a random order: the mean of 1 / rank over all ranks of the one right answer."""
         return sum(1 / place for place in range(1, self.n_test + 1)) / self.n_test

@@ -1,4 +1,4 @@
-"""Learn, evaluate, build, ask: the demonstration from beginning to end."""
+"""Run the demonstration: learn, evaluate, build the collection, search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ...search import HammingIndex
 from ...stores import Collection
 from ...types import IntArray
 from ..paper.results import describe_environment
-from .data_url import picture_address
+from .data_url import picture_data_url
 from .questions import ask_pictures, ask_words
 from .result import DemoResult, Direction, Step
 
@@ -31,14 +31,14 @@ __all__ = ["COLLECTION", "COSTS", "N_BITS", "run_demo"]
 N_BITS = 128
 #: Name of the collection's file.
 COLLECTION = "symbols.dh"
-#: What is done, and about how long it takes in comparison.
+#: The steps and their approximate relative durations.
 COSTS = {"draw": 3.0, "learn": 22.0, "evaluate": 0.5, "build": 1.0, "ask": 0.5}
 _TITLES = {
     "draw": "draw the symbols and featurize drawings and names",
     "learn": "learn the codes from pairs",
-    "evaluate": "evaluate on unseen symbols, both ways",
+    "evaluate": "evaluate on unseen symbols, in both directions",
     "build": "encode everything and build the collection",
-    "ask": "ask",
+    "ask": "search",
 }
 _RECALL = 100
 _TIMED = 50
@@ -52,19 +52,19 @@ def run_demo(
     on_step: Callable[[str, float, str], None] = lambda *_: None,
     **settings: Any,
 ) -> DemoResult:
-    """Run the demonstration and leave ``symbols.dh`` in a folder.
+    """Run the demonstration and write ``symbols.dh`` into a folder.
 
     Parameters
     ----------
     folder : path
-        Is made if it is not there.
+        Created if it does not exist.
     n_bits : int
     n_test : int
-        Symbols that are kept out.
+        Number of symbols that are not used for training.
     on_step : function
-        Called with the key of a step, how much of it is done (0 to 1) and what is being done.
+        Called with the key of a step, the finished share of it (0 to 1) and its description.
     **settings
-        Parameters of :class:`RefinedHash`, its defaults otherwise.
+        Parameters of :class:`RefinedHash`; by default its defaults.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def run_demo(
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / COLLECTION
     if path.exists():
-        # Whether it is ours to replace: better said now than after all the work.
+        # Raise now, and not after the work, if the file is not a collection that may be replaced.
         Collection.open(path).close()
     steps: list[Step] = []
 
@@ -92,7 +92,7 @@ def run_demo(
     with step("draw"):
         symbols = load_symbols()
         train, test = symbols.split(n_test=n_test, random_state=0)
-        # The words and their weights come from the training names alone.
+        # Learn words and their weights from the training names only.
         symbols = symbols.fit_text(train)
         views = {m: X[train] for m, X in symbols.views.items()}
     with step("learn"):
@@ -131,12 +131,12 @@ def run_demo(
 
 
 def _method(n_bits: int, settings: dict[str, Any]) -> str:
-    rest = ", ".join(f"{name} {value}" for name, value in settings.items()) or "all else by default"
+    rest = ", ".join(f"{name} {value}" for name, value in settings.items()) or "default parameters"
     return f"RefinedHash, {n_bits} bits, {rest}"
 
 
 def _evaluate(hasher: BaseHasher, symbols: Symbols, test: IntArray) -> tuple[Direction, ...]:
-    """A name's only right answer is its own drawing, and the other way about."""
+    """The only right answer to a name is its own drawing, and vice versa."""
     codes = {m: hasher.encode(X[test], modality=m) for m, X in symbols.views.items()}
     own = np.arange(len(test))
     directions = []
@@ -168,7 +168,7 @@ def _build(path: Path, hasher: BaseHasher, symbols: Symbols, test: IntArray) -> 
             "name": symbols.names[row],
             "block": str(symbols.groups[row]),
             "unseen": bool(unseen[row]),
-            "thumbnail": picture_address(symbols.pictures[row]),
+            "thumbnail": picture_data_url(symbols.pictures[row]),
         }
         for row in range(len(symbols))
     ]
@@ -179,7 +179,7 @@ def _build(path: Path, hasher: BaseHasher, symbols: Symbols, test: IntArray) -> 
 
 
 def _times(collection: Collection, symbols: Symbols, test: IntArray) -> tuple[float, float]:
-    """Median seconds of a question in words, and of the search among the codes alone."""
+    """Median seconds of a search with words, and of the search among the codes alone."""
     names = [symbols.names[row] for row in test[:_TIMED]]
     codes = collection.hasher.encode_raw(names, modality="text")
     index = HammingIndex(collection.hasher.encode(symbols.views["image"], modality="image"))

@@ -13,7 +13,7 @@ __all__ = ["write_demo"]
 
 
 def write_demo(result: DemoResult, path: str | os.PathLike[str]) -> Path:
-    """Write the demonstration's page."""
+    """Write the page of the demonstration."""
     require_matplotlib()
     from .page import demo_page
 

@@ -6,12 +6,12 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ...codes import check_codes, pack, unpack
 from ...errors import DiffhashWarning, InputError, NotFittedError, PairsError, ParameterError
 from ...evaluation import bit_agreement
 from ...pairs import Pairs
+from ...parameters import ParametersMixin
 from ...types import BoolArray, CodeArray, FloatArray, PairIndex
 from ...validation import check_count, check_flag, check_number
 from .decision_rule import (
@@ -31,8 +31,7 @@ __all__ = ["Decisions", "SequentialReport", "SequentialTest"]
 _BLOCK_CELLS = 1 << 20
 
 
-# scikit-learn ships no types, so its base class is Any for mypy.
-class SequentialTest(BaseEstimator):  # type: ignore[misc]
+class SequentialTest(ParametersMixin):
     r"""Wald's sequential probability ratio test on the bits of two codes.
 
     Bits are looked at one after another. Each adds its log-likelihood ratio, which is

@@ -1,4 +1,4 @@
-"""Collection: model, codes, ids and payloads in one file, searchable at the speed of memory."""
+"""Collection: model, codes, ids and payloads in one file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from ...atomic_write import write_atomically
 from ...errors import (
@@ -16,31 +16,34 @@ from ...errors import (
     CollectionWriteError,
     InputError,
 )
-from ...hashers.base import BaseHasher
-from ...model import model_of
-from ..hashed import Encoded
+from ...model import HashModel, model_of
+from ..hashed import HashedStore
 from .database import Database
 from .lock import WriterLock
 from .maintenance import Maintenance
-from .rewrite import check_bits
 from .schema import is_collection_file, new_file
+from .searching import Searching
+from .stored_model import check_featurizers, check_n_bits, with_own_featurizers
 from .writing import Writing
+
+if TYPE_CHECKING:
+    from ...hashers import BaseHasher
 
 __all__ = ["Collection"]
 
 
-class Collection(Maintenance, Writing, Encoded):
+class Collection(Searching, Writing, Maintenance, HashedStore):
     """A searchable collection in one SQLite file: model, codes, ids and payloads.
 
-    Made by :meth:`create`, opened by :meth:`open`; a context manager. When a call that writes returns,
-    what it wrote is on the disk and survives a crash and a power cut. Several processes can read while one
-    writes; a search sees what was written before it began. Threads may share a collection, forked processes
-    may not: each opens its own.
+    :meth:`create` makes one and :meth:`open` opens it; it is a context manager. When a call that writes
+    returns, the changes are on the disk and survive a crash or a power cut. Several processes can read
+    while one writes; a search sees everything that was written before it began. Threads may share a
+    collection and search it in parallel. Forked processes may not share one: each opens its own.
 
     Notes
     -----
-    Objects have ids, whole numbers or strings. An object can have a code in each modality; they share its
-    payload. Search is exact: a native index over all codes is kept in memory.
+    Ids are whole numbers or strings. An object can have one code in each modality; its modalities share
+    one payload. Search is exact: all codes are in memory, in a native index.
 
     Examples
     --------
@@ -62,40 +65,47 @@ class Collection(Maintenance, Writing, Encoded):
     def create(
         cls,
         path: str | os.PathLike[str],
-        hasher: BaseHasher,
+        hasher: BaseHasher | HashModel,
         *,
         overwrite: bool = False,
         timeout: float = 0.0,
+        featurizers: Mapping[str, Any] | None = None,
     ) -> Self:
         """Make a new collection and open it for writing.
 
         Parameters
         ----------
         path : file to make
-        hasher : a fitted hasher
-            Kept inside the file.
+        hasher : a fitted hasher or a HashModel
+            The model is stored in the file.
         overwrite : bool
-            Replace a collection that is there. A file that is no collection is never replaced.
+            Replace an existing collection. A file that is not a collection is never replaced.
         timeout : float
             Seconds to wait for another writer to finish.
+        featurizers : dict by modality, optional
+            Your own featurizers, as objects. They are used in addition to those of the model. The file
+            keeps their state, but not their code: give them to :meth:`open` again.
         """
         caller = "Collection.create"
         target = _path(path, caller)
-        model = model_of(hasher, caller=caller).to_bytes()
-        check_bits(hasher, caller=caller)
+        model = model_of(hasher, caller=caller)
+        own = check_featurizers(featurizers, model.modalities, caller=caller)
+        model = with_own_featurizers(model, own)
+        check_n_bits(model, caller=caller)
         if not target.parent.is_dir():
             raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
+        content = new_file(model.to_bytes(), model.n_bits, model.modalities)
         lock = WriterLock(target, timeout, caller=caller)
         try:
             if os.path.lexists(target):
-                _make_way(target, overwrite, caller)
+                _prepare_overwrite(target, overwrite, caller)
             try:
-                write_atomically(os.path.realpath(target), new_file(model, hasher.n_bits, hasher.modalities_))
+                write_atomically(os.path.realpath(target), content)
             except OSError as error:
                 raise CollectionWriteError(
                     f"{caller}: {target} cannot be written: {error.strerror}."
                 ) from error
-            return cls(target, lock, None)
+            return cls(target, lock, model=model, featurizers=own)
         except BaseException:
             lock.release()
             raise
@@ -108,6 +118,7 @@ class Collection(Maintenance, Writing, Encoded):
         writable: bool = False,
         timeout: float = 0.0,
         kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
+        featurizers: Mapping[str, Any] | None = None,
     ) -> Self:
         """Open a collection.
 
@@ -119,30 +130,32 @@ class Collection(Maintenance, Writing, Encoded):
         timeout : float
             Seconds to wait for another writer to finish.
         kernel : function, or dict of functions by modality, optional
-            As for :func:`diffhash.load`: the kernel of a model that was fitted with one of your own.
+            Your own kernel, if the model was fitted with one.
+        featurizers : dict by modality, optional
+            Your own featurizers, as for :func:`diffhash.load`: objects, or classes with a ``from_state``
+            that makes them from the state in the file. The featurizers of diffhash are read from the file.
 
         Raises
         ------
         CollectionError
-            If there is no such file, if it is no collection, is damaged, or of a newer format; or if
-            somebody else is writing to it.
+            If there is no such file, if it is not a collection, is damaged, or has a newer format; or if
+            another process is writing to it and ``writable`` is True.
         """
         caller = "Collection.open"
         target = _path(path, caller)
         if not target.is_file():
-            what = "is no file" if target.exists() else "does not exist"
+            what = "is not a file" if target.exists() else "does not exist"
             raise CollectionNotFoundError(f"{caller}: {target} {what}. Collection.create makes a new one.")
-        if not writable:
-            return cls(target, None, kernel)
-        lock = WriterLock(target, timeout, caller=caller)
+        lock = WriterLock(target, timeout, caller=caller) if writable else None
         try:
-            return cls(target, lock, kernel)
+            return cls(target, lock, kernel=kernel, featurizers=featurizers)
         except BaseException:
-            lock.release()
+            if lock is not None:
+                lock.release()
             raise
 
     def __repr__(self) -> str:
-        if not self._finish.alive:
+        if not self._finalizer.alive:
             return f"Collection({os.fspath(self.path)!r}, closed)"
         return f"Collection({os.fspath(self.path)!r}, {self.n_bits} bits, {', '.join(self.modalities)})"
 
@@ -158,21 +171,21 @@ def _path(path: Any, caller: str) -> Path:
     raise InputError(f"{caller}: a path cannot have a NUL in it, got {os.fspath(target)!r}.")
 
 
-def _make_way(target: Path, overwrite: bool, caller: str) -> None:
-    """Get ready to replace a collection; nothing else is ever replaced."""
+def _prepare_overwrite(target: Path, overwrite: bool, caller: str) -> None:
+    """Remove the write-ahead log of a collection that is going to be replaced; refuse other files."""
     if not overwrite:
         raise CollectionExistsError(
-            f"{caller}: {target} is there already. Open it, choose another name, or say overwrite=True."
+            f"{caller}: {target} exists already. Open it, choose another name, or say overwrite=True."
         )
     if not target.is_file():
-        raise CollectionExistsError(f"{caller}: {target} is no file that could be replaced.")
+        raise CollectionExistsError(f"{caller}: {target} is not a file that could be replaced.")
     try:
-        # Its log goes into the file and away: a log that is left would be read into the new one.
+        # Closing moves the log into the file. SQLite would read a log that is left into the new file.
         Database(target, writable=True).close()
     except CollectionFileError as error:
         if target.stat().st_size and not is_collection_file(target):
             raise CollectionExistsError(
-                f"{caller}: {target} is no collection, so it is not replaced. Remove it yourself."
+                f"{caller}: {target} is not a collection, so it is not replaced. Remove it yourself."
             ) from error
     for suffix in ("-wal", "-shm"):
         with contextlib.suppress(FileNotFoundError):

@@ -18,7 +18,7 @@ from ...errors import (
     CollectionWriteError,
     ReadOnlyCollectionError,
 )
-from .lock import check_log
+from .lock import check_wal
 from .schema import check_schema
 
 __all__ = ["Database"]
@@ -38,11 +38,11 @@ class Database:
         #: What began the transaction that is going on: its statement, in a list of its own; None outside of one.
         self._begun: list[str] | None = None
         self._real = Path(os.path.realpath(path))
-        self._stat()
-        check_log(path)
+        self._file_identity()
+        check_wal(path)
         with self.errors():
             self._connection = self._connect()
-        self._identity = self._stat()
+        self._identity = self._file_identity()
 
     def _connect(self) -> sqlite3.Connection:
         if self.writable:
@@ -51,7 +51,7 @@ class Database:
             return self._prepared("ro")
         except sqlite3.OperationalError as error:
             # Where SQLite cannot write beside the file, a file with an empty log is read as it is.
-            if _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not self._log_size():
+            if _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not self._wal_size():
                 self.immutable = True
                 return self._prepared("ro&immutable=1")
             raise
@@ -82,12 +82,12 @@ class Database:
             raise
         return connection
 
-    def _log_size(self) -> int:
+    def _wal_size(self) -> int:
         with contextlib.suppress(OSError):
             return Path(f"{self._real}-wal").stat().st_size
         return 0
 
-    def _stat(self) -> tuple[int, ...]:
+    def _file_identity(self) -> tuple[int, ...]:
         try:
             found = self._real.stat()
         except OSError as error:
@@ -97,20 +97,20 @@ class Database:
             ) from error
         same = (found.st_dev, found.st_ino)
         # A file that is read as immutable is not watched by SQLite: its times tell.
-        return (*same, found.st_mtime_ns, found.st_size, self._log_size()) if self.immutable else same
+        return (*same, found.st_mtime_ns, found.st_size, self._wal_size()) if self.immutable else same
 
-    def _in_place(self) -> bool:
+    def _is_same_file(self) -> bool:
         """Whether the file that was opened still has its name."""
         with contextlib.suppress(CollectionNotFoundError):
-            return self._stat() == self._identity
+            return self._file_identity() == self._identity
         return False
 
-    def check_place(self) -> bool:
+    def check_not_replaced(self) -> bool:
         """Refuse to go on with a file that was removed or replaced: what it gets would be lost.
 
         Gives True where a file that SQLite cannot watch had changed, and the connection is new.
         """
-        if self._stat() == self._identity:
+        if self._file_identity() == self._identity:
             return False
         if not self.immutable:
             raise CollectionFileError(
@@ -120,7 +120,7 @@ class Database:
         self.immutable = False
         with self.errors():
             self._connection = self._connect()
-        self._identity = self._stat()
+        self._identity = self._file_identity()
         return True
 
     @contextlib.contextmanager
@@ -154,7 +154,7 @@ class Database:
 
     def size(self) -> int:
         """Bytes of the file and its log."""
-        return self._real.stat().st_size + self._log_size()
+        return self._real.stat().st_size + self._wal_size()
 
     def add_function(self, name: str, n_arguments: int, function: Any) -> None:
         """Make a Python function known to SQL."""
@@ -162,18 +162,18 @@ class Database:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """One state of the file for several statements."""
+        """One snapshot of the file for several statements."""
         with self.errors(), self._transaction("BEGIN"):
             yield
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         """All of the statements, on the disk at the end, or none of them."""
-        self.check_place()
+        self.check_not_replaced()
         with self.errors(), self._transaction("BEGIN IMMEDIATE"):
             yield
         # What went into a file that nobody can find any more must not be acknowledged.
-        self.check_place()
+        self.check_not_replaced()
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
@@ -222,27 +222,27 @@ class Database:
                     busy = self.value("PRAGMA wal_checkpoint(TRUNCATE)")
                 if busy:
                     raise CollectionBusyError(
-                        f"Collection.close: others kept reading an older state of {self.path}. Nothing is lost, "
+                        f"Collection.close: others kept reading an older snapshot of {self.path}. Nothing is lost, "
                         f"but until one of them or a later writer is done, {self.path}-wal belongs to the file."
                     )
                 # Without a log at all it can be read where nothing can be written; not while others read.
                 # SQLite removes the log by its name: beside another file it would be the log of that one.
                 self._connection.execute("PRAGMA busy_timeout = 0")
-                if self._in_place():
+                if self._is_same_file():
                     with contextlib.suppress(sqlite3.OperationalError):
                         self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._connection.close()
             if not self.writable and not self.immutable:
-                self._tidy()
+                self._remove_wal()
 
-    def _tidy(self) -> None:
+    def _remove_wal(self) -> None:
         """Have SQLite remove its log if a reader, who cannot, was the last to use it."""
         with contextlib.suppress(sqlite3.Error, CollectionError):
             # Never beside a file that took the place of ours: its log would be read into that one.
-            if not Path(f"{self._real}-wal").exists() or not self._in_place():
+            if not Path(f"{self._real}-wal").exists() or not self._is_same_file():
                 return
-            check_log(self._real)
+            check_wal(self._real)
             last = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)
             try:
                 last.execute("PRAGMA application_id").fetchone()

@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 from ...errors import InputError, MissingExtraError
 from ...search import HammingIndex
 from ...types import CodeArray
+from ..payload_json import to_json
 from ..protocol import Item
-from .payloads import to_json
-from .snapshot import State
+from .snapshot import Snapshot
 
 __all__ = ["FORMATS", "write_faiss", "write_npy", "write_parquet"]
 
 FORMATS = ("parquet", "npy", "faiss")
 
 
-def codes_and_ids(state: State, modality: str) -> tuple[CodeArray, NDArray[Any]]:
+def codes_and_ids(snapshot: Snapshot, modality: str) -> tuple[CodeArray, NDArray[Any]]:
     """Codes of a modality in their order, and the ids beside them."""
-    shelf = state.shelves[modality]
-    positions = shelf.positions()
-    ids = state.ids_of(shelf.keys[positions])
-    if state.id_kind == "str" and any(name.endswith("\0") for name in ids):
+    stored = snapshot.modality_codes[modality]
+    positions = stored.positions()
+    ids = snapshot.ids_of(stored.keys[positions])
+    if snapshot.id_kind == "str" and any(name.endswith("\0") for name in ids):
         raise InputError("Collection.export: NumPy cannot keep ids that end in a NUL. Export to Parquet.")
-    return shelf.codes_at(positions), np.array(ids, dtype=np.str_ if state.id_kind == "str" else np.int64)
+    return stored.codes_at(positions), np.array(ids, dtype=np.str_ if snapshot.id_kind == "str" else np.int64)
 
 
 def write_npy(path: Path, codes: CodeArray, ids: NDArray[Any]) -> list[Path]:

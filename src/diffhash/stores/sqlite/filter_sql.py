@@ -17,15 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...types import BoolArray
-from ..filter_syntax import Both, Either, Node, Not, OneOf, Range, fields_of, matches
+from ..filter_syntax import NUMBER, TEXT, And, Node, Not, OneOf, Or, Range, fields_of, kind_of, matches
+from ..payload_json import to_json
 from .database import Database
-from .modality_codes import Shelf
-from .payloads import NUMBER, TEXT, indexed_fields, kind_of, to_json
+from .modality_codes import ModalityCodes
+from .payloads import indexed_fields
 
 __all__ = ["add_functions", "select_rows"]
 
 _SIGNS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-#: Names that JSON writes as they are and that an SQLite path can quote.
+#: Field names that JSON writes as they are and that an SQLite path can quote.
 _EASY = re.compile(r'[^"\\\x00-\x1f]+')
 #: Values that are bound one by one, and those whose text is looked for first.
 _LISTED, _LOOKED_FOR = 100, 4
@@ -51,28 +52,28 @@ def _value(payload: str, name: str, kind: int) -> Any:
     return found[1] if found is not None and found[0] == kind else None
 
 
-def select_rows(db: Database, node: Node, shelf: Shelf) -> BoolArray:
-    """Mark the rows of a shelf's index whose objects match; within a transaction."""
-    return _select(db, node, shelf, indexed_fields(db))
+def select_rows(db: Database, node: Node, stored: ModalityCodes) -> BoolArray:
+    """Mark the rows of an index whose objects match; within a transaction."""
+    return _select(db, node, stored, indexed_fields(db))
 
 
-def _select(db: Database, node: Node, shelf: Shelf, fields: Mapping[str, int]) -> BoolArray:
+def _select(db: Database, node: Node, stored: ModalityCodes, fields: Mapping[str, int]) -> BoolArray:
     if not fields_of(node) & fields.keys() and _fits(node):
-        return _scan(db, node, shelf)
+        return _scan(db, node, stored)
     if isinstance(node, Not):
-        return ~_select(db, node.node, shelf, fields)
+        return ~_select(db, node.node, stored, fields)
     if isinstance(node, OneOf | Range):
-        return _look_up(db, node, shelf, fields[node.field])
-    joined = np.logical_and if isinstance(node, Both) else np.logical_or
+        return _look_up(db, node, stored, fields[node.field])
+    joined = np.logical_and if isinstance(node, And) else np.logical_or
     mask: BoolArray | None = None
     for part in _parts(node, fields):
-        found = _select(db, part, shelf, fields)
+        found = _select(db, part, stored, fields)
         mask = found if mask is None else joined(mask, found)
     assert mask is not None  # a node without parts fits
     return mask
 
 
-def _parts(node: Both | Either, fields: Mapping[str, int]) -> Iterator[Node]:
+def _parts(node: And | Or, fields: Mapping[str, int]) -> Iterator[Node]:
     """Parts of a node; those that one pass over the payloads can answer together are one."""
     together: list[Node] = []
     size = 0
@@ -101,15 +102,15 @@ def _extent(node: Node) -> tuple[int, int]:
     if isinstance(node, Not):
         height, size = _extent(node.node)
         return height + 1, size
-    if isinstance(node, Both | Either):
+    if isinstance(node, And | Or):
         extents = [_extent(part) for part in node.nodes]
         return 1 + max((height for height, _ in extents), default=0), sum(size for _, size in extents)
     return 0, _LISTED if isinstance(node, OneOf) and len(node.values) > _LOOKED_FOR else 20
 
 
-def _look_up(db: Database, leaf: OneOf | Range, shelf: Shelf, field: int) -> BoolArray:
+def _look_up(db: Database, leaf: OneOf | Range, stored: ModalityCodes, field: int) -> BoolArray:
     """Rows that match, by the index of a field."""
-    mask = shelf.no_rows()
+    mask = stored.no_rows()
     conditions: list[tuple[str, list[Any]]] = []
     if isinstance(leaf, Range):
         sql = "".join(f" AND value {_SIGNS[name]} ?" for name, _ in leaf.bounds)
@@ -118,25 +119,25 @@ def _look_up(db: Database, leaf: OneOf | Range, shelf: Shelf, field: int) -> Boo
         for kind in map(kind_of, leaf.values):
             if kind is None:
                 # Null and missing fields have no entry: all that has none.
-                present = shelf.no_rows()
-                present[shelf.rows(_keys(db, "field_values WHERE field = ?", [field]))] = True
+                present = stored.no_rows()
+                present[stored.rows(_keys(db, "field_values WHERE field = ?", [field]))] = True
                 mask |= ~present
             else:
                 conditions.append((" AND kind = ? AND value = ?", list(kind)))
     for sql, values in conditions:
-        mask[shelf.rows(_keys(db, f"field_values WHERE field = ?{sql}", [field, *values]))] = True
+        mask[stored.rows(_keys(db, f"field_values WHERE field = ?{sql}", [field, *values]))] = True
     return mask
 
 
-def _scan(db: Database, node: Node, shelf: Shelf) -> BoolArray:
+def _scan(db: Database, node: Node, stored: ModalityCodes) -> BoolArray:
     """Rows that match, by a pass over all payloads."""
     # Objects without a payload have no row there: what differs from them is asked for.
     without = matches(node, {})
     statement = _Statement(db)
     condition = statement.condition(node)
     keys = _keys(db, f"payloads WHERE {condition} <> {statement.bind(int(without))}", statement.values)
-    mask = np.full(len(shelf), without)
-    mask[shelf.rows(keys)] = not without
+    mask = np.full(len(stored), without)
+    mask[stored.rows(keys)] = not without
     return mask
 
 
@@ -156,19 +157,19 @@ class _Statement:
         """0 or 1, never NULL."""
         if isinstance(node, Not):
             return f"(NOT {self.condition(node.node)})"
-        if isinstance(node, Both | Either):
+        if isinstance(node, And | Or):
             return self._join(node)
         easy = _HAS_ARROW and _EASY.fullmatch(node.field) is not None
         if isinstance(node, OneOf):
             return self._one_of(node, easy)
         return self._range(node, easy and (node.kind == NUMBER or not self._any_zeros()))
 
-    def _join(self, node: Both | Either) -> str:
+    def _join(self, node: And | Or) -> str:
         """All or one of the parts; unlike AND and OR, CASE stops at the part that decides."""
         if not node.nodes:
             return "1"
         quick = sorted(node.nodes, key=lambda part: not isinstance(part, OneOf))
-        sign, found, end = ("NOT ", 0, 1) if isinstance(node, Both) else ("", 1, 0)
+        sign, found, end = ("NOT ", 0, 1) if isinstance(node, And) else ("", 1, 0)
         cases = " ".join(f"WHEN {sign}({self.condition(part)}) THEN {found}" for part in quick)
         return f"(CASE {cases} ELSE {end} END)"
 

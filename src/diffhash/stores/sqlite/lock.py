@@ -18,7 +18,7 @@ from urllib.parse import quote
 
 from ...errors import CollectionBusyError, CollectionFileError, ReadOnlyCollectionError
 
-__all__ = ["WriterLock", "check_log"]
+__all__ = ["WriterLock", "check_wal"]
 
 try:
     import fcntl
@@ -118,7 +118,7 @@ class WriterLock:
                     self._path.unlink()
 
 
-def check_log(path: Path) -> None:
+def check_wal(path: Path) -> None:
     """Refuse a file beside which lies the log of another file that had its name."""
     name = os.path.realpath(path)
     # Where locks are for reading too, one that cannot be read is held: the log is that of its holder.

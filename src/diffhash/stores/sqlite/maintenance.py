@@ -1,4 +1,4 @@
-"""Looking after a collection: figures, checks, compacting, exporting, a new model."""
+"""Maintaining a collection: statistics, checks, compacting, exporting, a new model."""
 
 from __future__ import annotations
 
@@ -6,43 +6,50 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...codes import code_bytes
 from ...errors import InputError
-from ...hashers.base import BaseHasher
-from ...model import model_of
+from ...model import HashModel, model_of
 from ...validation import check_choice
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
 from .payloads import indexed_fields
-from .rewrite import check_bits, encode_anew, store_model, write_anew
+from .reading import Reading
+from .rewrite import encode_all, rewrite_streams
 from .schema import FORMAT_VERSION
-from .searching import Searching
+from .stored_model import check_n_bits, store_model
 from .verify import VerifyReport, verify
+
+if TYPE_CHECKING:
+    from ...hashers import BaseHasher
 
 __all__ = ["CollectionStats", "Maintenance"]
 
 
 @dataclass(frozen=True)
 class CollectionStats:
-    """Figures of a collection, from :meth:`Collection.stats`.
+    """Sizes and counts of a collection; :meth:`Collection.stats` returns it.
 
     Attributes
     ----------
     path : str
     format_version : int
     model : str
-        Class of the hasher.
+        Class name of the hasher that learned the model.
     n_bits : int
     n_objects : int
     n_codes : dict by modality
     id_kind : str
-        "int", "str", or "" while there is none.
-    file_bytes, code_bytes, payload_bytes : int
-        Of the file with its log, of the codes that are there, of the payloads as JSON.
+        "int", "str", or "" before the first object is added.
+    file_bytes : int
+        Size of the file and its write-ahead log.
+    code_bytes : int
+        Size of the codes, without removed ones.
+    payload_bytes : int
+        Size of the payloads as JSON.
     n_payloads : int
     n_removed : int
-        Codes that were removed or replaced and still take room: ``compact`` gives it back.
+        Number of codes that were removed or replaced and still take space; ``compact`` frees it.
     n_segments : int
     indexed_fields : tuple of str
     """
@@ -63,29 +70,29 @@ class CollectionStats:
     indexed_fields: tuple[str, ...]
 
 
-class Maintenance(Searching):
-    """The part of a collection that looks after it."""
+class Maintenance(Reading):
+    """The part of a collection that maintains it."""
 
     def stats(self) -> CollectionStats:
-        """Figures: sizes, counts, what is indexed."""
-        with self._reading() as state:
+        """Sizes, counts and indexed fields."""
+        with self._reading() as snapshot:
             n_payloads, payload_bytes = self._db.execute(
                 "SELECT count(*), total(length(CAST(payload AS BLOB))) FROM payloads"
             ).fetchone()
-            n_codes = {name: len(shelf) for name, shelf in state.shelves.items()}
+            n_codes = {name: len(stored) for name, stored in snapshot.modality_codes.items()}
             return CollectionStats(
                 path=os.fspath(self.path),
                 format_version=FORMAT_VERSION,
-                model=type(self.hasher).__name__,
-                n_bits=state.n_bits,
+                model=self.model.method,
+                n_bits=snapshot.n_bits,
                 n_objects=len(self),
                 n_codes=n_codes,
-                id_kind=state.id_kind,
+                id_kind=snapshot.id_kind,
                 file_bytes=self._db.size(),
-                code_bytes=sum(n_codes.values()) * code_bytes(state.n_bits),
+                code_bytes=sum(n_codes.values()) * code_bytes(snapshot.n_bits),
                 payload_bytes=int(payload_bytes),
                 n_payloads=n_payloads,
-                n_removed=sum(shelf.n_removals for shelf in state.shelves.values()),
+                n_removed=sum(stored.n_removals for stored in snapshot.modality_codes.values()),
                 n_segments=self._db.value("SELECT count(*) FROM segments"),
                 indexed_fields=tuple(sorted(indexed_fields(self._db))),
             )
@@ -96,46 +103,45 @@ class Maintenance(Searching):
         Returns
         -------
         VerifyReport
-            ``.ok``, and ``.problems`` in words.
+            ``.ok`` is True if nothing is wrong; ``.problems`` lists what is.
         """
         with self._reading():
             return verify(self._db, kernel=self._kernel)
 
     def compact(self) -> None:
-        """Give back the room of what was removed or replaced, and put small segments together.
+        """Free the space of removed and replaced objects, and join small segments.
 
-        Nothing that a search finds changes. It needs room for a second copy while it runs.
+        Search results do not change. While it runs, the disk must hold a second copy of the file.
         """
-        with self._writing("Collection.compact") as (state, after):
-            write_anew(self._db, state)
-            after.append(self._reload)
+        with self._writing("Collection.compact") as (snapshot, after_commit):
+            rewrite_streams(self._db, snapshot)
+            after_commit.append(self._reload)
         with self._lock:
             self._db.vacuum()
 
-    def refit(self, hasher: BaseHasher, features: Mapping[str, tuple[Any, Any]]) -> None:
-        """Replace the model, and encode everything anew.
+    def refit(self, hasher: BaseHasher | HashModel, features: Mapping[str, tuple[Any, Any]]) -> None:
+        """Replace the model, and encode all objects again.
 
         Parameters
         ----------
-        hasher : a fitted hasher of the same modalities
+        hasher : a fitted hasher or a HashModel, with the same modalities
             Its number of bits may differ.
         features : dict of (ids, array of shape (n, n_features)) by modality
-            Of all stored objects, in any order. If any is missing nothing is changed: codes of two models
-            cannot be compared.
+            The features of all stored objects, in any order. If features are missing, nothing is changed:
+            codes of two models cannot be compared.
         """
         caller = "Collection.refit"
-        model_of(hasher, caller=caller)
-        check_bits(hasher, caller=caller)
-        with self._writing(caller) as (state, after):
-            codes = encode_anew(state, hasher, features, caller=caller)
-            ordered = {m: codes[m] for m in state.modalities}
-            store_model(self._db, hasher)
-            write_anew(self._db, state, ordered)
-            after.append(self._reload)
+        model = model_of(hasher, caller=caller)
+        check_n_bits(model, caller=caller)
+        with self._writing(caller) as (snapshot, after_commit):
+            codes = encode_all(snapshot, model, features, caller=caller)
+            store_model(self._db, model)
+            rewrite_streams(self._db, snapshot, codes)
+            after_commit += [self._reload, lambda: self._use_model(model)]
 
     def _reload(self) -> None:
         with self._db.reading():
-            self._state = self._state.refresh(self._db)
+            self._snapshot = self._snapshot.refresh(self._db)
 
     def export(
         self,
@@ -144,17 +150,17 @@ class Maintenance(Searching):
         *,
         modality: str | None = None,
     ) -> list[Path]:
-        """Copy codes and ids for other programs.
+        """Write codes and ids to a file for other programs.
 
         Parameters
         ----------
-        path : file to write; one that is there is replaced
+        path : file to write; an existing file is replaced
         format : "parquet", "npy" or "faiss"
-            Parquet has a row for each code: id, modality, code and payload. ``npy`` is the codes, with the ids in
-            a second file that ends in ``.ids.npy``. ``faiss`` is a binary index with the ids; where these are strings,
-            it has row numbers, and the strings are in a second file.
+            Parquet has a row for each code: id, modality, code and payload. ``npy`` holds the codes; the ids
+            are in a second file that ends in ``.ids.npy``. ``faiss`` is a binary index with the ids. If they
+            are strings, it has row numbers instead, and the strings are in a second file.
         modality : str, optional
-            Parquet can take all of them, which is the default; the others take one.
+            Parquet can hold all modalities, which is the default; the other formats hold one.
 
         Returns
         -------
@@ -163,16 +169,16 @@ class Maintenance(Searching):
         caller = "Collection.export"
         format = check_choice(format, "format", FORMATS, caller=caller)  # noqa: A001
         target = Path(path)
-        with self._reading() as state:
+        with self._reading() as snapshot:
             if format == "parquet":
-                chosen = None if modality is None else self._modality(modality, state, caller)
-                width = code_bytes(state.n_bits)
-                return write_parquet(target, self.iterate(chosen), state.id_kind == "str", width)
-            if modality is None and sum(len(shelf) > 0 for shelf in state.shelves.values()) > 1:
+                chosen = None if modality is None else self._known_modality(modality, snapshot, caller)
+                width = code_bytes(snapshot.n_bits)
+                return write_parquet(target, self.iterate(chosen), snapshot.id_kind == "str", width)
+            filled = [name for name, stored in snapshot.modality_codes.items() if len(stored)]
+            if modality is None and len(filled) > 1:
                 raise InputError(f"{caller}: {format} holds one modality. Say which: modality=...")
-            filled = [name for name, shelf in state.shelves.items() if len(shelf)]
-            chosen = self._modality(modality or (filled or state.modalities)[0], state, caller)
-            codes, ids = codes_and_ids(state, chosen)
+            chosen = self._known_modality(modality or (filled or snapshot.modalities)[0], snapshot, caller)
+            codes, ids = codes_and_ids(snapshot, chosen)
             if format == "npy":
                 return write_npy(target, codes, ids)
-            return write_faiss(target, codes, ids, state.n_bits)
+            return write_faiss(target, codes, ids, snapshot.n_bits)

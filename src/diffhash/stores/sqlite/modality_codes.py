@@ -1,4 +1,4 @@
-"""The codes of one modality in memory: the native index and the keys beside it."""
+"""The codes of one modality in memory: the native index and the keys of the objects."""
 
 from __future__ import annotations
 
@@ -10,38 +10,34 @@ from numpy.typing import NDArray
 from ...codes import code_bytes
 from ...search import HammingIndex
 from ...types import BoolArray, CodeArray
-from .packed_numbers import Growing, KeyMap, find_sorted
+from .key_positions import GrowingArray, KeyPositions, find_sorted
 
-__all__ = ["Shelf"]
+__all__ = ["ModalityCodes", "code_block", "from_parts"]
 
 
-class Shelf:
+class ModalityCodes:
     """Codes at positions 0, 1, 2, …, some of them removed.
 
-    The native index has the positions as its ids, so that ties go to what was added first. Removals
-    reach it when it is next searched: it then copies all codes, once for all of them.
+    The ids of the native index are the positions, so at equal distance the code that was added first
+    is found first. Removals are collected and applied when the index is next used: it then copies
+    all codes, once for all removals.
     """
 
     def __init__(self, n_bits: int, codes: CodeArray, keys: NDArray[np.int64]) -> None:
         self.n_bits = n_bits
         self._index = HammingIndex(codes, n_bits=n_bits)
-        self._keys = Growing(keys)
-        self._map = KeyMap(keys)
-        self._removed = Growing(np.zeros(len(keys), dtype=np.bool_))
-        self._waiting: list[NDArray[np.int64]] = []
-        self._plain = True  # no position is missing from the index
-        #: Entries of the stream of removals that were taken in.
+        self._keys = GrowingArray(keys)
+        self._key_positions = KeyPositions(keys)
+        self._removed = GrowingArray(np.zeros(len(keys), dtype=np.bool_))
+        self._pending_removals: list[NDArray[np.int64]] = []
+        #: No code was ever removed from the index, so row r of the index is position r.
+        self._rows_are_positions = True
+        #: Number of positions that were removed.
         self.n_removals = 0
-
-    @classmethod
-    def empty(cls, n_bits: int) -> Shelf:
-        """A shelf without codes."""
-        codes = np.empty((0, code_bytes(n_bits)), dtype=np.uint8)
-        return cls(n_bits, codes, np.empty(0, dtype=np.int64))
 
     @property
     def n_positions(self) -> int:
-        """Codes that were ever added."""
+        """Number of codes that were ever added."""
         return len(self._keys)
 
     def __len__(self) -> int:
@@ -49,80 +45,80 @@ class Shelf:
 
     @property
     def keys(self) -> NDArray[np.int64]:
-        """Keys by position, those of removed codes included."""
+        """Keys by position; removed positions keep their key."""
         return self._keys.values  # type: ignore[return-value]
 
     def add(self, codes: CodeArray, keys: NDArray[np.int64]) -> None:
         """Append codes."""
         first = self.n_positions
-        # A search in another thread may find a new code at once: its key must be there before.
+        # The index comes last: a search in another thread may find a new code at once and reads its key.
         self._keys.append(keys)
         self._removed.append(np.zeros(len(keys), dtype=np.bool_))
-        self._map.append(keys, self.keys)
+        self._key_positions.append(keys, self.keys)
         self._index.add(codes, np.arange(first, first + len(keys)))
 
     def remove(self, positions: NDArray[np.int64]) -> None:
-        """Mark positions as removed; ValueError if one of them is not there."""
+        """Mark positions as removed; ValueError if one of them is removed already."""
         if len(np.unique(positions)) != len(positions) or self._removed.values[positions].any():
             raise ValueError("a code was removed twice")
         self._removed.values[positions] = True
         self.n_removals += len(positions)
         if len(positions):
-            self._waiting.append(positions)
+            self._pending_removals.append(positions)
 
     def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Positions of keys, -1 where there is no code of that key."""
-        found = self._map.find(keys)
+        """Position of each key, -1 if the key has no code."""
+        found = self._key_positions.find(keys)
         if self.n_removals:
             found[(found >= 0) & self._removed.values[found].astype(np.bool_)] = -1
         return found
 
     @property
     def index(self) -> HammingIndex:
-        """The native index, in step with everything above; its ids are positions."""
-        if self._waiting:
-            waiting, self._waiting = self._waiting, []
-            self._index.remove(np.concatenate(waiting))
-            self._plain = False
+        """The native index, with all removals applied; its ids are positions."""
+        if self._pending_removals:
+            pending, self._pending_removals = self._pending_removals, []
+            self._index.remove(np.concatenate(pending))
+            self._rows_are_positions = False
         return self._index
 
-    def rows(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of the index with the codes of keys, of those that there are."""
-        index, found = self.index, self.find(keys)
-        found = found[found >= 0]
-        return found if self._plain else find_sorted(index.ids, found)
-
-    def no_rows(self) -> BoolArray:
-        """A mask over the rows of the index."""
-        return np.zeros(len(self), dtype=np.bool_)
-
     def positions(self) -> NDArray[np.int64]:
-        """Positions of all codes that are there, in order."""
+        """Positions of all codes that are not removed, in order."""
         return self.index.ids
 
     def codes_at(self, positions: NDArray[np.int64]) -> CodeArray:
         """Codes at positions that are not removed."""
         index = self.index
-        return index.codes[positions if self._plain else find_sorted(index.ids, positions)]
+        return index.codes[positions if self._rows_are_positions else find_sorted(index.ids, positions)]
+
+    def rows(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Rows of the index with the codes of keys; keys without a code are left out."""
+        index, found = self.index, self.find(keys)
+        found = found[found >= 0]
+        return found if self._rows_are_positions else find_sorted(index.ids, found)
+
+    def no_rows(self) -> BoolArray:
+        """A mask over the rows of the index that selects none."""
+        return np.zeros(len(self), dtype=np.bool_)
 
     def part(self, mask: BoolArray) -> HammingIndex:
-        """An index of the rows that a mask allows."""
+        """A new index of the rows that a mask selects."""
         index = self.index
         return HammingIndex(index.codes[mask], index.ids[mask], n_bits=self.n_bits)
 
 
-def from_parts(n_bits: int, parts: Iterable[tuple[NDArray[np.int64], bytes]]) -> Shelf:
-    """Put segments together; ValueError if they do not have the width of the codes."""
+def from_parts(n_bits: int, parts: Iterable[tuple[NDArray[np.int64], bytes]]) -> ModalityCodes:
+    """Join segments, given as (keys, bytes); ValueError if the bytes do not have the width of the codes."""
     width = code_bytes(n_bits)
     keys, blocks = [np.empty(0, dtype=np.int64)], [np.empty((0, width), dtype=np.uint8)]
     for numbers, data in parts:
         keys.append(numbers)
         blocks.append(code_block(data, len(numbers), width))
-    return Shelf(n_bits, np.concatenate(blocks), np.concatenate(keys))
+    return ModalityCodes(n_bits, np.concatenate(blocks), np.concatenate(keys))
 
 
 def code_block(data: bytes, count: int, width: int) -> CodeArray:
-    """The codes of a segment; ValueError if there are not as many bytes as there should be."""
+    """The codes of a segment; ValueError if the number of bytes is wrong."""
     if len(data) != count * width:
         raise ValueError(f"{count} codes of {width} bytes cannot have {len(data)} bytes")
     return np.frombuffer(data, dtype=np.uint8).reshape(count, width)

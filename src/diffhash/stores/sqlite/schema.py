@@ -31,7 +31,7 @@ from ...errors import CollectionFileError, NewerCollectionError
 __all__ = [
     "APPLICATION_ID",
     "FORMAT_VERSION",
-    "NAMES",
+    "STRING_IDS",
     "check_schema",
     "codes_stream",
     "is_collection_file",
@@ -43,7 +43,7 @@ __all__ = [
 APPLICATION_ID = 0x64687368
 #: Raised when older releases could not read what this one writes.
 FORMAT_VERSION = 1
-NAMES = 0
+STRING_IDS = 0
 
 _TABLES = {
     "meta": "CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL)",

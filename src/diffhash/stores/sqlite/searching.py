@@ -1,30 +1,76 @@
-"""Finding: by code, by stored object, by id, and one after the other."""
+"""Searching a collection.
+
+A search has three steps. Under the lock it takes the indexes to scan, together with the version of
+the content. Without the lock it scans them, so that threads search in parallel. Under the lock again
+it reads ids and payloads. If the content changed in between, it starts again, so an answer always
+comes from one version.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InputError, UnknownIdError
+from ...codes import check_codes
+from ...errors import InputError
+from ...model import HashModel
 from ...native.checks import as_count
-from ...search import HammingIndex
+from ...search import HammingIndex, SearchResult
 from ...types import CodeArray
-from ..filter_syntax import parse
-from ..ids import Ids, check_kind, read_ids
-from ..protocol import Hit, Id, Item
+from ..filter_syntax import Node, parse
+from ..hashed import ModelReplacedError
+from ..ids import read_ids
+from ..protocol import Hit, Id
 from .filter_sql import select_rows
 from .payloads import fetch_payloads
-from .snapshot import State
-from .transactions import Session
+from .reading import Reading
+from .snapshot import Snapshot
 
 __all__ = ["Searching"]
 
+#: Scans without the lock before a search that is overtaken by writers each time scans under the lock.
+_FREE_SCANS = 2
 
-class Searching(Session):
-    """The part of a collection that reads."""
+
+@dataclass(frozen=True)
+class _Query:
+    """Checked arguments of a search.
+
+    ``model`` is the model that made the codes; None if the user is responsible for that. ``leave_out``
+    is the key of an object that must not be found.
+    """
+
+    codes: CodeArray
+    into: str | None
+    k: int
+    where: Node | None
+    caller: str
+    model: HashModel | None = None
+    leave_out: int | None = None
+
+
+@dataclass(frozen=True)
+class _Scan:
+    """What a search scans without the lock: one index for each modality; its ids are positions."""
+
+    modalities: tuple[str, ...]
+    indexes: tuple[HammingIndex, ...]
+    #: Version of the content that the indexes hold.
+    version: int
+
+    def run(self, query: _Query) -> list[SearchResult]:
+        """Nearest positions in each modality."""
+        k = query.k if query.leave_out is None else query.k + 1
+        return [index.search(query.codes, k) for index in self.indexes]
+
+
+class Searching(Reading):
+    """The part of a collection that searches."""
 
     def search_codes(
         self,
@@ -34,41 +80,8 @@ class Searching(Session):
         k: int = 10,
         where: Mapping[str, Any] | None = None,
     ) -> list[list[Hit]]:
-        """Find the nearest objects of packed codes, uint8 of shape (q, bytes); the rest as for :meth:`search`."""
-        return self._hits(codes, into, k, where, "Collection.search_codes")
-
-    def _hits(
-        self, codes: Any, into: str | None, k: Any, where: Any, caller: str, leave_out: int | None = None
-    ) -> list[list[Hit]]:
-        k = as_count(k, "k", 1, caller=caller)
-        codes = np.atleast_2d(codes)
-        with self._reading() as state:
-            chosen = state.modalities if into is None else (self._modality(into, state, caller),)
-            more = k if leave_out is None else k + 1
-            keys, distances, sources = [], [], []
-            for number, modality in enumerate(chosen):
-                result = self._index(state, modality, where, caller).search(codes, more)
-                keys.append(state.shelves[modality].keys[result.ids])
-                distances.append(result.distances)
-                sources.append(np.full(result.ids.shape, number))
-            key, distance = np.hstack(keys), np.hstack(distances)
-            source = np.hstack(sources)
-            order = np.argsort(distance, axis=1, kind="stable")
-            key, distance, source = (np.take_along_axis(a, order, axis=1) for a in (key, distance, source))
-            flat = key.ravel()
-            ids = state.ids_of(flat)
-            payloads = fetch_payloads(self._db, flat)
-        hits = []
-        width = key.shape[1]
-        for query in range(len(codes)):
-            row = slice(query * width, (query + 1) * width)
-            found = zip(
-                ids[row], key[query].tolist(), distance[query].tolist(), source[query].tolist(), strict=True
-            )
-            hits.append(
-                [Hit(i, d, payloads.get(n, {}), chosen[s]) for i, n, d, s in found if n != leave_out][:k]
-            )
-        return hits
+        """Find the objects nearest to packed codes, uint8 of shape (q, bytes); see :meth:`search`."""
+        return self._search(_query(codes, into, k, where, caller="Collection.search_codes"))
 
     def search_item(
         self,
@@ -79,31 +92,35 @@ class Searching(Session):
         k: int = 10,
         where: Mapping[str, Any] | None = None,
     ) -> list[Hit]:
-        """Find the nearest objects of a stored one, itself left out.
+        """Find the objects nearest to a stored one, which is itself left out.
 
         Parameters
         ----------
         id : int or str
         modality : str, optional
-            Of its code that is the query; by default the one that is not searched in.
+            The query is the object's code in this modality; by default the one that is not searched in.
         into, k, where
-            As for :meth:`search`.
+            See :meth:`search`.
 
         Returns
         -------
         list of Hit
         """
         caller = "Collection.search_item"
-        (item,) = self.get([id], modality=modality)
-        options = [m for m in item.codes if m != into] or list(item.codes)
-        if len(options) > 1:
-            raise InputError(
-                f"{caller}: {id!r} has codes of {', '.join(map(repr, options))}. "
-                "Say which one is the query: modality=..."
-            )
-        with self._reading() as state:
-            own = int(_keys_of(state, read_ids([id], caller=caller, unique=True))[0])
-            return self._hits(item.codes[options[0]][np.newaxis], into, k, where, caller, leave_out=own)[0]
+        while True:
+            with self._reading() as snapshot:
+                (item,) = self.get([id], modality=modality)
+                (key,) = snapshot.keys_of(read_ids([id], caller=caller, unique=True)).tolist()
+                model = self._current_model(snapshot)
+            options = [m for m in item.codes if m != into] or list(item.codes)
+            if len(options) > 1:
+                raise InputError(
+                    f"{caller}: {id!r} has codes of {', '.join(map(repr, options))}. "
+                    "Say which one is the query: modality=..."
+                )
+            query = _query(item.codes[options[0]], into, k, where, caller=caller)
+            with suppress(ModelReplacedError):
+                return self._search(replace(query, model=model, leave_out=key))[0]
 
     def search_arrays(
         self, codes: CodeArray, *, into: str, k: int = 10, where: Mapping[str, Any] | None = None
@@ -114,7 +131,7 @@ class Searching(Session):
         ----------
         codes : uint8 array of shape (q, bytes)
         into, k, where
-            As for :meth:`search`; ``into`` is one modality.
+            See :meth:`search`; ``into`` is one modality.
 
         Returns
         -------
@@ -122,132 +139,81 @@ class Searching(Session):
             int64, or strings as objects.
         distances : uint16 array of the same shape
         """
-        caller = "Collection.search_arrays"
-        with self._lock:
-            self._check_open()
-            with self._db.errors():
-                changed = self._db.version() != self._seen
-            if changed or self._unsure:
-                with self._reading():
-                    pass
-            state = self._state
-            into = self._modality(into, state, caller)
-            with self._trusting():
-                index = self._index(state, into, where, caller)
-        # Others may search, or this collection may be added to, while this runs.
-        result = index.search(codes, k)
-        keys = state.shelves[into].keys[result.ids]
-        if state.id_kind != "str":
-            return keys, result.distances
-        names = np.empty(keys.size, dtype=object)
-        names[:] = state.names.of(keys.ravel())
-        return names.reshape(keys.shape), result.distances
+        query = _query(codes, into, k, where, caller="Collection.search_arrays")
+        with self._reading() as snapshot:
+            into = self._known_modality(into, snapshot, query.caller)
+            scan = self._scan(snapshot, replace(query, into=into))
+        (found,) = scan.run(query)
+        # Keys and string ids are only ever appended to a snapshot: they can be read without the lock.
+        keys = snapshot.modality_codes[into].keys[found.ids]
+        if snapshot.id_kind != "str":
+            return keys, found.distances
+        ids = np.empty(keys.size, dtype=object)
+        ids[:] = snapshot.string_ids.of(keys.ravel())
+        return ids.reshape(keys.shape), found.distances
 
-    def _index(self, state: State, modality: str, where: Any, caller: str) -> HammingIndex:
-        """The index of a modality, or of what a filter leaves of it; its ids are positions."""
-        shelf = state.shelves[modality]
+    def _search_encoded(
+        self, model: HashModel, codes: CodeArray, into: str | None, k: int, where: Any
+    ) -> list[list[Hit]]:
+        query = _query(codes, into, k, where, caller="Collection.search")
+        return self._search(replace(query, model=model))
+
+    def _search(self, query: _Query) -> list[list[Hit]]:
+        for _ in range(_FREE_SCANS):
+            with self._reading() as snapshot:
+                scan = self._scan(snapshot, query)
+            found = scan.run(query)
+            with self._reading() as snapshot:
+                if self._version == scan.version:
+                    return self._hits(snapshot, query, scan, found)
+        with self._reading() as snapshot:
+            scan = self._scan(snapshot, query)
+            return self._hits(snapshot, query, scan, scan.run(query))
+
+    def _scan(self, snapshot: Snapshot, query: _Query) -> _Scan:
+        """Indexes of what a query searches; within a transaction."""
+        if query.model is not None and query.model is not self._current_model(snapshot):
+            raise ModelReplacedError
+        check_codes(query.codes, n_bits=snapshot.n_bits, caller=query.caller)
+        modalities = self._chosen(query.into, snapshot, query.caller)
+        indexes = tuple(self._index(snapshot, modality, query.where) for modality in modalities)
+        return _Scan(modalities, indexes, self._version)
+
+    def _index(self, snapshot: Snapshot, modality: str, where: Node | None) -> HammingIndex:
+        """The index of a modality, or of the objects in it that match a filter; within a transaction."""
+        stored = snapshot.modality_codes[modality]
         if where is None:
-            return shelf.index
-        node = parse(where, caller=caller)
-        index = self._filters.get(modality, repr(node))
+            return stored.index
+        index = self._filters.get(modality, where)
         if index is None:
-            with self._reading() as now:
-                index = shelf.part(select_rows(self._db, node, shelf))
-                if now is state:
-                    self._filters.put(modality, repr(node), index)
+            index = stored.part(select_rows(self._db, where, stored))
+            self._filters.put(modality, where, index)
         return index
 
-    def get(self, ids: Any, *, modality: str | None = None) -> list[Item]:
-        """Objects by their ids.
-
-        Parameters
-        ----------
-        ids : list of ids, or one id
-        modality : str, optional
-            Give only codes of this one; by default all that an object has.
-
-        Returns
-        -------
-        list of Item
-            In the order of the ids. An id that is not there is an error (``id in collection`` tells).
-        """
-        caller = "Collection.get"
-        wanted = read_ids(ids, caller=caller, unique=False)
-        with self._reading() as state:
-            check_kind(wanted, state.id_kind, caller=caller)
-            keys = _keys_of(state, wanted)
-            items = self._items(state, keys, modality, caller)
-        for row, item in enumerate(items):
-            if not item.codes:
-                raise UnknownIdError(
-                    f"{caller}: there is no object with id {wanted[row]!r}"
-                    + ("." if modality is None else f" in modality {modality!r}.")
-                )
-        return items
-
-    def _items(self, state: State, keys: NDArray[np.int64], modality: str | None, caller: str) -> list[Item]:
-        chosen = state.modalities if modality is None else (self._modality(modality, state, caller),)
-        codes: list[dict[str, CodeArray]] = [{} for _ in keys]
-        for name in chosen:
-            shelf = state.shelves[name]
-            positions = shelf.find(keys)
-            there = np.flatnonzero(positions >= 0)
-            found = shelf.codes_at(positions[there])
-            for row, code in zip(there.tolist(), found, strict=True):
-                codes[row][name] = code
-        known = np.array([bool(held) for held in codes], dtype=np.bool_)
-        ids: list[Any] = [None] * len(keys)
-        for row, name in zip(np.flatnonzero(known).tolist(), state.ids_of(keys[known]), strict=True):
-            ids[row] = name
+    def _hits(
+        self, snapshot: Snapshot, query: _Query, scan: _Scan, found: list[SearchResult]
+    ) -> list[list[Hit]]:
+        """Hits with ids and payloads, nearest first over all modalities; within a transaction."""
+        stored = [snapshot.modality_codes[modality] for modality in scan.modalities]
+        keys = np.hstack([codes.keys[part.ids] for codes, part in zip(stored, found, strict=True)])
+        distances = np.hstack([part.distances for part in found])
+        sources = np.hstack([np.full(part.ids.shape, n) for n, part in enumerate(found)])
+        order = np.argsort(distances, axis=1, kind="stable")
+        keys, distances, sources = (np.take_along_axis(a, order, axis=1) for a in (keys, distances, sources))
+        ids = np.array(snapshot.ids_of(keys.ravel()), dtype=object).reshape(keys.shape)
         payloads = fetch_payloads(self._db, keys)
-        return [Item(i, c, payloads.get(n, {})) for i, c, n in zip(ids, codes, keys.tolist(), strict=True)]
-
-    def __contains__(self, id: object) -> bool:  # noqa: A002
-        if isinstance(id, bool) or not isinstance(id, int | np.integer | str):
-            return False
-        try:
-            ids = read_ids([id], caller="Collection", unique=True)
-        except InputError:  # more than 64 bits, or half a character
-            return False
-        with self._reading() as state:
-            return ids.kind == state.id_kind and bool(state.has_any(_keys_of(state, ids))[0])
-
-    def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
-        """All objects in blocks, in the order in which they were added.
-
-        Parameters
-        ----------
-        modality : str, optional
-            Only objects that have it, and only its codes.
-        batch : int
-            Objects in a block.
-
-        Yields
-        ------
-        list of Item
-            What is removed meanwhile is left out; what is added meanwhile need not come.
-        """
-        caller = "Collection.iterate"
-        batch = as_count(batch, "batch", 1, caller=caller)
-        with self._reading() as state:
-            chosen = state.modalities if modality is None else (self._modality(modality, state, caller),)
-            parts = [state.shelves[m].keys[state.shelves[m].positions()] for m in chosen]
-        keys = parts[0] if len(parts) == 1 else _in_order(np.concatenate(parts))
-        for begin in range(0, len(keys), batch):
-            with self._reading() as state:
-                items = self._items(state, keys[begin : begin + batch], modality, caller)
-            items = [item for item in items if item.codes]
-            if items:
-                yield items
+        rows = zip(ids.tolist(), keys.tolist(), distances.tolist(), sources.tolist(), strict=True)
+        return [
+            [
+                Hit(id_, distance, payloads.get(key, {}), scan.modalities[source])
+                for id_, key, distance, source in zip(*row, strict=True)
+                if key != query.leave_out
+            ][: query.k]
+            for row in rows
+        ]
 
 
-def _in_order(keys: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each key once, where it comes first."""
-    return keys[np.sort(np.unique(keys, return_index=True)[1])]
-
-
-def _keys_of(state: State, ids: Ids) -> NDArray[np.int64]:
-    """Keys of ids; a name that was never stored gets one that no object has."""
-    if ids.kind != "str":
-        return ids.numbers
-    return np.array([state.names.by_name.get(name, -1) for name in ids.names], dtype=np.int64)
+def _query(codes: Any, into: str | None, k: Any, where: Any, *, caller: str) -> _Query:
+    k = as_count(k, "k", 1, caller=caller)
+    node = None if where is None else parse(where, caller=caller)
+    return _Query(np.atleast_2d(codes), into, k, node, caller)

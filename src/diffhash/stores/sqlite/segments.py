@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ...errors import CollectionFileError
 from .database import Database
 from .packed_numbers import pack_numbers, unpack_numbers
-from .schema import NAMES
-from .string_ids import join_names
+from .schema import STRING_IDS
+from .string_ids import join_packed_strings
 
 __all__ = ["Segment", "append", "clear", "read"]
 
@@ -63,9 +63,9 @@ def append(db: Database, stream: int, start: int, keys: NDArray[np.int64], data:
     if len(parts) > 1:
         joined = np.concatenate([part[1] for part in parts])
         pieces = [(len(part[1]), part[2]) for part in parts]
-        data = join_names(pieces) if stream == NAMES else b"".join(part[1] for part in pieces)
+        data = join_packed_strings(pieces) if stream == STRING_IDS else b"".join(part[1] for part in pieces)
         _insert(db, stream, parts[0][0], joined, data)
-    elif stream == NAMES or len(data) + 8 * len(keys) <= _LARGE:
+    elif stream == STRING_IDS or len(data) + 8 * len(keys) <= _LARGE:
         _insert(db, stream, start, keys, data)
     else:
         width = len(data) // len(keys)

@@ -1,4 +1,4 @@
-"""Reading everything in a collection's file, and saying what does not hold together."""
+"""Reading the whole file of a collection and checking that its parts agree."""
 
 from __future__ import annotations
 
@@ -11,25 +11,26 @@ import numpy as np
 
 from ...errors import DiffhashError
 from ...model import HashModel
+from ..filter_syntax import kind_of
 from .database import Database
-from .payloads import indexed_fields, kind_of
-from .snapshot import State
+from .payloads import indexed_fields
+from .snapshot import Snapshot
 
 __all__ = ["VerifyReport", "verify"]
 
-_MOST = 20
+_MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What :meth:`Collection.verify` found.
+    """Result of :meth:`Collection.verify`.
 
     Attributes
     ----------
     problems : tuple of str
-        Empty if all is well; at most 20.
+        Empty if nothing is wrong; at most 20.
     n_codes, n_objects, n_payloads : int
-        What was read.
+        Numbers of what was read.
     """
 
     problems: tuple[str, ...]
@@ -44,62 +45,65 @@ class VerifyReport:
 
 
 def verify(db: Database, *, kernel: Any) -> VerifyReport:
-    """Read the whole file; within a transaction."""
+    """Read and check the whole file; within a transaction."""
     problems = [
-        f"SQLite: {row[0]}" for row in db.execute(f"PRAGMA integrity_check({_MOST})") if row[0] != "ok"
+        f"SQLite: {row[0]}"
+        for row in db.execute(f"PRAGMA integrity_check({_MAX_PROBLEMS})")
+        if row[0] != "ok"
     ]
-    state = None
+    snapshot = None
     try:
-        state = State(db)
-        problems += _check_state(state)
+        snapshot = Snapshot(db)
+        problems += _check_snapshot(snapshot)
     except DiffhashError as error:
         problems.append(str(error))
-    problems += _check_model(db, state, kernel)
-    n_payloads, found = _check_payloads(db, state)
+    problems += _check_model(db, snapshot, kernel)
+    n_payloads, found = _check_payloads(db, snapshot)
     problems += found
     return VerifyReport(
-        tuple(problems[:_MOST]),
-        0 if state is None else sum(map(len, state.shelves.values())),
-        0 if state is None else state.count(),
+        tuple(problems[:_MAX_PROBLEMS]),
+        0 if snapshot is None else sum(map(len, snapshot.modality_codes.values())),
+        0 if snapshot is None else snapshot.count(),
         n_payloads,
     )
 
 
-def _check_state(state: State) -> list[str]:
+def _check_snapshot(snapshot: Snapshot) -> list[str]:
     problems = []
-    for modality, shelf in state.shelves.items():
-        keys = shelf.keys[shelf.positions()]
+    for modality, stored in snapshot.modality_codes.items():
+        keys = stored.keys[stored.positions()]
         if len(np.unique(keys)) != len(keys):
             problems.append(f"an id has several codes in modality {modality!r}")
-        if len(keys) and int(keys.max()) > state.next_key:
-            problems.append(f"the next id, {state.next_key}, is not above all in modality {modality!r}")
-        if state.id_kind == "str":
-            names = state.names.by_name
-            known = np.fromiter(names.values(), dtype=np.int64, count=len(names))
+        if len(keys) and int(keys.max()) > snapshot.next_key:
+            problems.append(
+                f"the next id, {snapshot.next_key}, is not larger than all ids of modality {modality!r}"
+            )
+        if snapshot.id_kind == "str":
+            known = list(snapshot.string_ids.keys_by_id.values())
             if not np.isin(keys, known).all():
-                problems.append(f"an object of modality {modality!r} has no name")
-        elif not state.id_kind and len(keys):
-            problems.append("there are objects, but no kind of ids")
-    if len(state.names.by_name) != state.n_names:
-        problems.append("a name is there twice")
+                problems.append(f"an object of modality {modality!r} has no id")
+        elif not snapshot.id_kind and len(keys):
+            problems.append("there are objects, but the kind of their ids is not recorded")
+    if len(snapshot.string_ids.keys_by_id) != len(snapshot.string_ids):
+        problems.append("an id is stored twice")
     return problems
 
 
-def _check_model(db: Database, state: State | None, kernel: Any) -> list[str]:
+def _check_model(db: Database, snapshot: Snapshot | None, kernel: Any) -> list[str]:
     try:
         model = db.value("SELECT value FROM meta WHERE name = 'model'")
         loaded = HashModel.from_bytes(bytes(model), name="the model", kernel=kernel)
     except (DiffhashError, TypeError) as error:
         return [f"model: {error}"]
-    if state is not None and (loaded.n_bits, set(loaded.modalities)) != (
-        state.n_bits,
-        set(state.modalities),
+    if snapshot is not None and (loaded.n_bits, set(loaded.modalities)) != (
+        snapshot.n_bits,
+        set(snapshot.modalities),
     ):
-        return ["the model has other bits or modalities than the collection"]
+        return ["the number of bits or the modalities of the model differ from those of the collection"]
     return []
 
 
-def _check_payloads(db: Database, state: State | None) -> tuple[int, list[str]]:
+def _check_payloads(db: Database, snapshot: Snapshot | None) -> tuple[int, list[str]]:
     problems: list[str] = []
     fields = indexed_fields(db)
     entries = {}
@@ -119,10 +123,10 @@ def _check_payloads(db: Database, state: State | None) -> tuple[int, list[str]]:
         except (ValueError, AttributeError, TypeError) as error:
             problems.append(f"payload {key} is damaged: {error}")
     if not agree or entries:
-        problems.append("the index of payload fields does not agree with the payloads")
-    if state is not None and keys:
+        problems.append("the index of payload fields does not match the payloads")
+    if snapshot is not None and keys:
         numbers = np.array(keys, dtype=np.int64)
-        alone = numbers[~state.has_any(numbers)]
+        alone = numbers[~snapshot.has_any(numbers)]
         if len(alone):
-            problems.append(f"{len(alone)} payloads belong to no object")
+            problems.append(f"{len(alone)} payloads belong to an object that does not exist")
     return len(keys), problems

@@ -1,8 +1,9 @@
-"""Adding, replacing and removing: one transaction each."""
+"""Adding, replacing and removing objects: one transaction each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,25 +11,25 @@ from numpy.typing import NDArray
 
 from ...codes import check_codes, check_padding
 from ...errors import FilterError, InputError
-from ...native.checks import as_codes
 from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
+from ..payload_json import encode_payloads
 from ..protocol import Id
 from . import segments
-from .payloads import delete_payloads, encode_payloads, index_field, store_payloads
-from .schema import NAMES, codes_stream, removals_stream
-from .snapshot import State
-from .string_ids import pack_names
-from .transactions import Session
+from .payloads import delete_payloads, index_field, store_payloads
+from .reading import Reading
+from .schema import STRING_IDS, codes_stream, removals_stream
+from .snapshot import Snapshot
+from .string_ids import pack_strings
 
 __all__ = ["Writing"]
 
-_LAST = np.iinfo(np.int64).max
-#: Names in one segment, at most.
-_NAMES = 200_000
+_MAX_KEY = np.iinfo(np.int64).max
+#: Maximum number of string ids in one segment.
+_MAX_STRINGS = 200_000
 
 
-class Writing(Session):
+class Writing(Reading):
     """The part of a collection that writes."""
 
     def add_codes(
@@ -39,7 +40,7 @@ class Writing(Session):
         ids: Sequence[Id] | None = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
-        """Store objects by their packed codes, uint8 of shape (n, bytes); the rest as for :meth:`add`."""
+        """Store objects by their packed codes, uint8 of shape (n, bytes); see :meth:`add`."""
         return self._put(codes, modality, ids, payloads, replace=False, caller="Collection.add")
 
     def upsert_codes(
@@ -50,64 +51,66 @@ class Writing(Session):
         ids: Sequence[Id],
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
-        """Store objects by their packed codes, in place of what their ids have in this modality."""
+        """Store objects by their packed codes and replace the codes that their ids have in this modality."""
         if ids is None:
             raise InputError(
-                "Collection.upsert: ids are needed, to know what to replace. Use add for new objects."
+                "Collection.upsert: ids are needed to know which objects to replace. Use add for new objects."
             )
         return self._put(codes, modality, ids, payloads, replace=True, caller="Collection.upsert")
 
     def _put(
         self, codes: Any, modality: str, ids: Any, payloads: Any, *, replace: bool, caller: str
     ) -> list[Any]:
-        codes = as_codes(codes, caller=caller, name="codes")
+        codes = check_codes(codes, caller=caller)
         given = None if ids is None else read_ids(ids, caller=caller, unique=True)
         if given is not None and len(given) != len(codes):
             raise InputError(f"{caller}: {len(codes)} objects need {len(codes)} ids, got {len(given)}.")
         texts = encode_payloads(payloads, len(codes), caller=caller)
-        with self._writing(caller) as (state, after):
-            modality = self._modality(modality, state, caller)
-            check_padding(check_codes(codes, n_bits=state.n_bits, caller=caller), state.n_bits, caller=caller)
+        with self._writing(caller) as (snapshot, after_commit):
+            modality = self._known_modality(modality, snapshot, caller)
+            check_codes(codes, n_bits=snapshot.n_bits, caller=caller)
+            check_padding(codes, snapshot.n_bits, caller=caller)
             if not len(codes):
                 return []
-            keys, names = _keys_for(state, given, len(codes), caller)
-            shelf, number = state.shelves[modality], state.modalities.index(modality)
-            old = shelf.find(keys)
-            there = np.flatnonzero(old >= 0)
-            if len(there) and not replace:
-                known = state.ids_of(keys[there[:1]])[0]
+            keys, new_strings = _keys_to_store(snapshot, given, len(codes), caller)
+            stored, number = snapshot.modality_codes[modality], snapshot.modalities.index(modality)
+            positions = stored.find(keys)
+            present = np.flatnonzero(positions >= 0)
+            if len(present) and not replace:
+                known = snapshot.ids_of(keys[present[:1]])[0]
                 raise InputError(
-                    f"{caller}: id {known!r} is there already in modality {modality!r}. "
+                    f"{caller}: id {known!r} exists already in modality {modality!r}. "
                     "Nothing was added. Use upsert to replace it."
                 )
-            gone = old[there]
-            segments.append(self._db, removals_stream(number), shelf.n_removals, gone, b"")
-            packed = self._append_names(state, names)
-            segments.append(self._db, codes_stream(number), shelf.n_positions, keys, codes.tobytes())
+            replaced = positions[present]
+            segments.append(self._db, removals_stream(number), stored.n_removals, replaced, b"")
+            packed = self._append_string_ids(snapshot, new_strings)
+            segments.append(self._db, codes_stream(number), stored.n_positions, keys, codes.tobytes())
             store_payloads(self._db, keys, texts)
-            kind = "int" if given is None else given.kind
-            next_key = max(state.next_key, min(int(keys.max()), _LAST - 1) + 1)
-            self._set_meta({"id_kind": kind, "next_key": next_key})
+            id_kind = "int" if given is None else given.kind
+            next_key = max(snapshot.next_key, min(int(keys.max()), _MAX_KEY - 1) + 1)
+            self._set_meta({"id_kind": id_kind, "next_key": next_key})
 
             def apply() -> None:
-                state.id_kind, state.next_key = kind, next_key
+                snapshot.id_kind, snapshot.next_key = id_kind, next_key
                 for block, data in packed:
-                    state.names.append(block, data)
-                    state.n_names += len(block)
-                shelf.add(codes, keys)
-                shelf.remove(gone)
+                    snapshot.string_ids.append(block, data)
+                stored.add(codes, keys)
+                stored.remove(replaced)
 
-            after.append(apply)
-        return keys.tolist() if given is None or kind == "int" else list(given.names)
+            after_commit.append(apply)
+        return keys.tolist() if given is None or id_kind == "int" else list(given.strings)
 
-    def _append_names(self, state: State, names: dict[str, int]) -> list[tuple[NDArray[np.int64], bytes]]:
-        """Store the names that are new; gives what the state has to take in."""
+    def _append_string_ids(
+        self, snapshot: Snapshot, new: dict[str, int]
+    ) -> list[tuple[NDArray[np.int64], bytes]]:
+        """Store new string ids; returns the segments that the snapshot has to add."""
         packed = []
-        listed, new = list(names), np.array(list(names.values()), dtype=np.int64)
-        for begin in range(0, len(listed), _NAMES):
-            block, data = new[begin : begin + _NAMES], pack_names(listed[begin : begin + _NAMES])
-            segments.append(self._db, NAMES, state.n_names + begin, block, data)
-            packed.append((block, data))
+        strings, keys = list(new), np.array(list(new.values()), dtype=np.int64)
+        for begin in range(0, len(strings), _MAX_STRINGS):
+            part = slice(begin, begin + _MAX_STRINGS)
+            packed.append((keys[part], pack_strings(strings[part])))
+            segments.append(self._db, STRING_IDS, len(snapshot.string_ids) + begin, *packed[-1])
         return packed
 
     def _set_meta(self, values: Mapping[str, Any]) -> None:
@@ -116,44 +119,60 @@ class Writing(Session):
         )
 
     def delete(self, ids: Any, *, modality: str | None = None) -> int:
-        """Remove objects, or their codes of one modality.
+        """Remove objects, or their codes in one modality.
 
         Parameters
         ----------
         ids : list of ids, or one id
-            Those that are not there are passed over.
+            Ids that are not in the collection are ignored; an id that is given twice counts once.
         modality : str, optional
-            By default all of them. An object's payload goes with its last code.
+            By default all modalities. When the last code of an object is removed, so is its payload.
 
         Returns
         -------
         int
-            How many of the ids had something to remove.
+            Number of ids that had a code to remove.
+
+        Raises
+        ------
+        InputError
+            If the ids are strings and those of the collection are whole numbers, or the reverse.
+
+        Examples
+        --------
+        >>> import diffhash as dh, pathlib, tempfile
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+        >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "objects.dh"
+        >>> with dh.Collection.create(path, hasher) as collection:
+        ...     ids = collection.add(data.test.views["x"], modality="x", ids=range(10))
+        ...     collection.delete([3, 4, 99]), len(collection)
+        (2, 8)
         """
         caller = "Collection.delete"
         wanted = read_ids(ids, caller=caller, unique=False)
-        with self._writing(caller) as (state, after):
-            check_kind(wanted, state.id_kind, caller=caller)
-            chosen = state.modalities if modality is None else (self._modality(modality, state, caller),)
-            keys = np.unique(_known_keys(state, wanted))
-            hit, left = np.zeros(len(keys), dtype=np.bool_), np.zeros(len(keys), dtype=np.bool_)
-            for number, name in enumerate(state.modalities):
-                shelf = state.shelves[name]
-                found = shelf.find(keys)
+        with self._writing(caller) as (snapshot, after_commit):
+            check_kind(wanted, snapshot.id_kind, caller=caller)
+            chosen = self._chosen(modality, snapshot, caller)
+            keys = np.unique(snapshot.keys_of(wanted))
+            removed, kept = np.zeros(len(keys), dtype=np.bool_), np.zeros(len(keys), dtype=np.bool_)
+            for number, name in enumerate(snapshot.modalities):
+                stored = snapshot.modality_codes[name]
+                positions = stored.find(keys)
                 if name not in chosen:
-                    left |= found >= 0
+                    kept |= positions >= 0
                     continue
-                hit |= found >= 0
-                gone = found[found >= 0]
-                segments.append(self._db, removals_stream(number), shelf.n_removals, gone, b"")
-                after.append(lambda shelf=shelf, gone=gone: shelf.remove(gone))  # type: ignore[misc]
-            delete_payloads(self._db, keys[hit & ~left])
-        return int(hit.sum())
+                removed |= positions >= 0
+                positions = positions[positions >= 0]
+                segments.append(self._db, removals_stream(number), stored.n_removals, positions, b"")
+                after_commit.append(partial(stored.remove, positions))
+            delete_payloads(self._db, keys[removed & ~kept])
+        return int(removed.sum())
 
     def index_payload(self, field: str) -> None:
-        """Index a payload field: filters on it need no pass over all payloads any more.
+        """Index a payload field: filters on it then need no pass over all payloads.
 
-        It costs room in the file, and time when objects are added.
+        The index takes space in the file, and time when objects are added.
         """
         caller = "Collection.index_payload"
         try:
@@ -161,38 +180,25 @@ class Writing(Session):
                 raise TypeError
             field.encode()
         except (TypeError, UnicodeEncodeError):
-            raise FilterError(f"{caller}: a field is named by a string, got {field!r}.") from None
+            raise FilterError(f"{caller}: the name of a field must be a string, got {field!r}.") from None
         with self._writing(caller):
             index_field(self._db, field)
 
 
-def _keys_for(
-    state: State, given: Ids | None, count: int, caller: str
+def _keys_to_store(
+    snapshot: Snapshot, given: Ids | None, count: int, caller: str
 ) -> tuple[NDArray[np.int64], dict[str, int]]:
-    """Keys of objects to be stored, and those of the names that are new."""
+    """Keys of objects to be stored, and the keys of those string ids that are new."""
     if given is None:
-        if state.id_kind == "str":
+        if snapshot.id_kind == "str":
             raise InputError(f"{caller}: the ids of this collection are strings. Give ids.")
-        if state.next_key > _LAST - count:
-            raise InputError(f"{caller}: no whole numbers are left above {state.next_key - 1}. Give ids.")
-        return np.arange(state.next_key, state.next_key + count), {}
-    check_kind(given, state.id_kind, caller=caller)
+        if snapshot.next_key > _MAX_KEY - count:
+            raise InputError(f"{caller}: no whole numbers are left above {snapshot.next_key - 1}. Give ids.")
+        return np.arange(snapshot.next_key, snapshot.next_key + count), {}
+    check_kind(given, snapshot.id_kind, caller=caller)
     if given.kind != "str":
         return given.numbers, {}
-    by_name, new, keys = state.names.by_name, {}, np.empty(count, dtype=np.int64)
-    next_key = state.next_key
-    for row, name in enumerate(given.names):
-        key = by_name.get(name)
-        if key is None:
-            key = new[name] = next_key
-            next_key += 1
-        keys[row] = key
-    return keys, new
-
-
-def _known_keys(state: State, ids: Ids) -> NDArray[np.int64]:
-    """Keys of ids, without those of names that were never stored."""
-    if ids.kind != "str":
-        return ids.numbers
-    found = (state.names.key(name) for name in ids.names)
-    return np.array([key for key in found if key is not None], dtype=np.int64)
+    keys = snapshot.keys_of(given)
+    unknown = np.flatnonzero(keys < 0)
+    keys[unknown] = snapshot.next_key + np.arange(len(unknown))
+    return keys, {given.strings[row]: int(keys[row]) for row in unknown}

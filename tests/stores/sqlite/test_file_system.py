@@ -18,10 +18,10 @@ from diffhash.errors import (
     CollectionNotFoundError,
     CollectionWriteError,
 )
-from diffhash.stores.sqlite import segments as log
-from diffhash.stores.sqlite.lock import check_log
+from diffhash.stores.sqlite import segments
+from diffhash.stores.sqlite.lock import check_wal
 
-from .tools import codes, posix, sql
+from .helpers import codes, posix, sql
 
 
 @pytest.mark.parametrize("how", ["removed", "replaced", "moved"])
@@ -63,13 +63,13 @@ def test_a_file_that_is_taken_away_while_open(path, filled, hasher, how):
 
 def test_a_file_taken_away_during_a_write_is_not_acknowledged(path, filled, monkeypatch):
     """Between the check before a transaction and its end there is time for it to happen."""
-    append = log.append
+    append = segments.append
 
     def append_and_lose(*arguments):
         append(*arguments)
         path.unlink(missing_ok=True)
 
-    monkeypatch.setattr(log, "append", append_and_lose)
+    monkeypatch.setattr(segments, "append", append_and_lose)
     with pytest.raises(CollectionError):
         filled.add_codes(codes(2), modality="x")
 
@@ -143,7 +143,7 @@ def test_the_log_of_a_killed_writer_is_read_after_a_restart(path, filled, monkey
 
     assert Path(f"{path}-wal").stat().st_size
     monkeypatch.setattr(Path, "stat", stat_elsewhere)
-    check_log(path)
+    check_wal(path)
     monkeypatch.undo()
     with dh.Collection.open(path) as collection:
         assert (len(collection), collection.verify().problems) == (65, ())
@@ -251,8 +251,10 @@ AS_NOBODY = """
 import os, sys
 import numpy as np
 import diffhash as dh
+import diffhash.model.serialization
 from diffhash.errors import CollectionError, ReadOnlyCollectionError
 
+dh.Collection  # imported here: nobody may be unable to read the folder of the library
 path, expected = sys.argv[1], sys.argv[2]
 if os.getuid() == 0:  # for whom nothing is read-only
     os.setgid(65534)

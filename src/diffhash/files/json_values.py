@@ -1,4 +1,4 @@
-"""Columns of Arrow as values that JSON can hold."""
+"""Convert Arrow columns to values that JSON can represent."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ __all__ = ["plain_values"]
 
 
 def plain_values(column: Any, where: str, start: int) -> list[Any]:
-    """Values of a column: what is no number is None, dates and times are ISO texts.
+    """Values of a column: NaN becomes None, dates and times become ISO strings.
 
     Parameters
     ----------
     column : pyarrow array
     where : str
-        File and column, for messages.
+        File and column, for error messages.
     start : int
-        Number of the first row in the file.
+        Row number of the first value in the file.
 
     Raises
     ------
     InputFileError
-        For values that JSON has no place for, such as bytes and decimal numbers.
+        If JSON cannot represent a value, such as bytes and decimal numbers.
     """
     import pyarrow
 
     kind = column.type
     if pyarrow.types.is_timestamp(kind) and kind.unit == "ns":
-        # Python's times end at microseconds.
+        # Python's datetime has microseconds, not nanoseconds.
         column = column.cast(pyarrow.timestamp("us", kind.tz), safe=False)
     values: list[Any] = column.to_pylist()
     if pyarrow.types.is_integer(kind) or pyarrow.types.is_boolean(kind) or pyarrow.types.is_string(kind):
@@ -41,8 +41,8 @@ def plain_values(column: Any, where: str, start: int) -> list[Any]:
             values[row] = _plain(value)
         except TypeError as error:
             raise InputFileError(
-                f"{where} holds {error} in row {start + row}, which cannot be kept. "
-                "Convert it to text or numbers, or leave the column out."
+                f"{where} contains {error} in row {start + row}, which cannot be stored. "
+                "Convert it to text or numbers, or remove the column."
             ) from None
     return values
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, Self
 
-from ..errors import ParameterError
+from .errors import ParameterError
 
 __all__ = ["ParametersMixin"]
 

@@ -1,4 +1,4 @@
-"""CSV and JSON lines: their records, and features in them."""
+"""CSV and JSON lines files: records, and features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DELIMITERS = ",;\t"
 
 
 def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Line numbers and cells; commas, semicolons or tabs, whichever the first line has most of."""
+    """Yield line numbers and cells. The delimiter is the most frequent of ``,;`` and tab in the first line."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
@@ -35,11 +35,11 @@ def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
     except UnicodeDecodeError as error:
         raise InputFileError(f"{path} is not UTF-8 text ({error}). Save it as UTF-8.") from error
     except csv.Error as error:
-        raise InputFileError(f"{path} is no readable CSV file ({error}).") from error
+        raise InputFileError(f"{path} is not a readable CSV file ({error}).") from error
 
 
 def json_records(path: Path) -> Iterator[tuple[int, Any]]:
-    """Line numbers and the JSON value of each line; empty lines are left out."""
+    """Yield line numbers and the JSON value of each line; empty lines are skipped."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             for number, line in enumerate(file, 1):
@@ -47,22 +47,24 @@ def json_records(path: Path) -> Iterator[tuple[int, Any]]:
                     try:
                         yield number, json.loads(line)
                     except (ValueError, RecursionError) as error:
-                        raise InputFileError(f"{path}, line {number}: this is no JSON ({error}).") from error
+                        raise InputFileError(
+                            f"{path}, line {number}: this is not valid JSON ({error})."
+                        ) from error
     except UnicodeDecodeError as error:
         raise InputFileError(f"{path} is not UTF-8 text ({error}). Save it as UTF-8.") from error
 
 
 class _TextFeatures(FeatureFile):
-    """Rows that are only known once they are read."""
+    """Features in a text file, whose number of rows is not known before it is read."""
 
     n_rows: int | None = None
 
     @abstractmethod
     def _records(self) -> Iterator[tuple[int, Any]]:
-        """Number and content of each row."""
+        """Yield the line number and the content of each row."""
 
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:  # noqa: ARG002 - every block is new
-        """Rows in turn, as float64."""
+        """Yield the rows in blocks, as float64."""
         step = n_rows or self.block_rows(8)
         records = self._records()
         while block := list(islice(records, step)):
@@ -78,7 +80,7 @@ class _TextFeatures(FeatureFile):
         raise self._first_wrong(records)
 
     def _first_wrong(self, records: list[tuple[int, Any]]) -> InputFileError:
-        """What is wrong with the first bad row."""
+        """The error that describes the first bad row."""
         path = self.source.path
         for line, row in records:
             if not isinstance(row, list) or len(row) != self.n_features:
@@ -87,7 +89,7 @@ class _TextFeatures(FeatureFile):
             for place, value in enumerate(row):
                 if not _is_number(value):
                     return InputFileError(
-                        f"{path}, line {line}: {self._column(place)} holds {value!r:.60}, which is no number. "
+                        f"{path}, line {line}: {self._column(place)} contains {value!r:.60}, which is not a number. "
                         f"Name the columns with features: {path.name}#first:last or {path.name}#a,b,c."
                     )
         return InputFileError(f"{path}: the rows cannot be read as numbers.")
@@ -97,7 +99,7 @@ class _TextFeatures(FeatureFile):
 
 
 class CsvFeatures(_TextFeatures):
-    """A CSV file, with a line of column names or without one."""
+    """Features in a CSV file, with or without a header line."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -125,7 +127,7 @@ class CsvFeatures(_TextFeatures):
 
 
 class JsonlFeatures(_TextFeatures):
-    """JSON lines: an array of numbers each, or an object with a field that holds one."""
+    """Features in a JSON lines file: each line is an array of numbers, or an object with such an array."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -146,7 +148,7 @@ class JsonlFeatures(_TextFeatures):
         lists = [name for name, value in first.items() if isinstance(value, list)]
         if len(lists) != 1:
             raise InputFileError(
-                f"{path}: the objects have {len(lists)} fields with arrays. Say which field: "
+                f"{path}: the objects have {len(lists)} fields with arrays. Select one: "
                 f"{path.name}#NAME. Fields: {listed(first)}."
             )
         return lists

@@ -1,4 +1,4 @@
-"""Which rows belong together: tables of pairs, and labels."""
+"""Read pairs, ids and labels from files."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def read_pairs(
     modalities: Sequence[str],
     ids: Mapping[str, Sequence[Any]] | None = None,
 ) -> PairIndex:
-    r"""Row numbers of pairs from a table of two columns.
+    r"""Read pairs as row numbers from a table with two columns.
 
     Parameters
     ----------
     name : name of a file
-        A table with columns named after the two modalities, or of exactly two columns (the first
-        is the first modality's), or an integer array of shape (n, 2).
+        A table with columns named after the two modalities, or with exactly two columns (the first
+        column belongs to the first modality), or an integer array of shape (n, 2).
     modalities : two names, or one for pairs within a modality
     ids : dict by modality, optional
-        The id of each row; pairs then name ids, otherwise row numbers from 0.
+        The id of each row. If given, the table contains ids, otherwise row numbers from 0.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def read_pairs(
 def _pair_array(source: Source) -> tuple[Any, Any]:
     array = load_array(source)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InputFileError(f"{source}: pairs are an array of shape (n, 2), got {array.shape}.")
+        raise InputFileError(f"{source}: pairs must be an array of shape (n, 2), got {array.shape}.")
     return array[:, 0], array[:, 1]
 
 
@@ -70,8 +70,8 @@ def _pair_columns(source: Source, couple: list[str]) -> tuple[list[Any], list[An
         names = table.columns
     else:
         raise InputFileError(
-            f"{source.path}: pairs need two columns, named {couple[0]!r} and {couple[1]!r} if there are more. "
-            f"Columns: {listed(table.columns)}."
+            f"{source.path}: pairs need two columns; if there are more, two must be named {couple[0]!r} and "
+            f"{couple[1]!r}. Columns: {listed(table.columns)}."
         )
     rows = [(row.get(names[0]), row.get(names[1])) for row in table.rows()]
     return [row[0] for row in rows], [row[1] for row in rows]
@@ -83,8 +83,8 @@ def _row_numbers(values: Any, ids: Sequence[Any] | None, source: Source, modalit
         if array.size and array.dtype.kind not in "iu":
             wrong = next((v for v in values if not isinstance(v, int | np.integer)), array[0])
             raise InputFileError(
-                f"{source.path}: pairs hold row numbers of {modality!r}, counted from 0; got {wrong!r}. "
-                f"If they are ids, say where the ids of the rows are: --ids {modality}=FILE#COLUMN."
+                f"{source.path}: pairs must be row numbers of {modality!r}, counted from 0; got {wrong!r}. "
+                f"If they are ids, give the ids of the rows: --ids {modality}=FILE#COLUMN."
             )
         return array.astype(np.int64)
     places = {str(value): row for row, value in enumerate(ids)}
@@ -95,7 +95,7 @@ def _row_numbers(values: Any, ids: Sequence[Any] | None, source: Source, modalit
 
 
 def read_ids(source: str | os.PathLike[str]) -> list[Any]:
-    """Ids of rows, whole numbers or strings, each once."""
+    """Read unique ids, which are whole numbers or strings."""
     values = _column(Source.parse(source), "ids")
     if not all(isinstance(value, str) for value in values) and not all(type(v) is int for v in values):
         values = [str(value) for value in values]
@@ -107,17 +107,18 @@ def read_ids(source: str | os.PathLike[str]) -> list[Any]:
 
 
 def read_labels(sources: Mapping[str, str | os.PathLike[str]]) -> dict[str, NDArray[Any]]:
-    """Labels of the rows of each modality, comparable between the modalities.
+    """Read the labels of each modality; equal labels of two modalities are equal in the result.
 
     Parameters
     ----------
     sources : dict by modality of files
-        A column of a table (numbers, strings, or lists of them where an object may have several),
-        or an array of shape (n,), or 0/1 of shape (n, n_labels).
+        A column of a table (numbers, strings, or lists of these if an object may have several
+        labels), or an array of shape (n,), or an array of 0 and 1 of shape (n, n_labels).
 
     Returns
     -------
-    dict by modality of arrays (n,), or bool (n, n_labels) with the same labels everywhere
+    dict by modality of arrays of shape (n,), or bool of shape (n, n_labels)
+        In the second case the columns mean the same labels for all modalities.
     """
     found: dict[str, Any] = {}
     for modality, name in sources.items():
@@ -151,12 +152,12 @@ def _column(source: Source, what: str) -> list[Any]:
     if source.kind in _ARRAYS:
         array = load_array(source)
         if array.ndim != 1:
-            raise InputFileError(f"{source}: {what} are an array of shape (n,), got {array.shape}.")
+            raise InputFileError(f"{source}: {what} must be an array of shape (n,), got {array.shape}.")
         return list(array.tolist())
     table: TableFile = open_table(source)
     values = table.column()
     if None in values:
         raise InputFileError(
-            f"{source}: row {values.index(None)} has no value. Fill it, or leave the row out."
+            f"{source}: row {values.index(None)} has no value. Fill it in, or remove the row."
         )
     return values

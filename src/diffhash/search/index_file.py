@@ -1,0 +1,127 @@
+"""Files of a HammingIndex: codes and ids in the safetensors format, read by memory mapping.
+
+A file has, in this order: the length of the header (8 bytes, little endian), the header (JSON,
+filled up with spaces to a multiple of 8 bytes), the ids (int64, little endian; absent if the ids
+are the row numbers) and the codes (uint8). The header describes both arrays as ``ids`` and
+``codes``. Its ``__metadata__`` has the key ``diffhash_index`` with a JSON text that holds
+``format_version`` and ``n_bits``. Any safetensors reader can read such a file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..atomic_write import replacing
+from ..errors import IndexFileError
+from ..native.search import IndexedCodes
+from ..types import CodeArray
+
+__all__ = ["FORMAT_VERSION", "read_index", "write_index"]
+
+#: Increased when older releases cannot read what this one writes.
+FORMAT_VERSION = 1
+_KEY = "diffhash_index"
+_LARGEST_HEADER = 1 << 20
+_TYPES: dict[str, tuple[str, np.dtype[Any]]] = {
+    "ids": ("I64", np.dtype("<i8")),
+    "codes": ("U8", np.dtype(np.uint8)),
+}
+
+
+def write_index(path: str | os.PathLike[str], stored: IndexedCodes) -> None:
+    """Write codes and ids to a file, atomically."""
+    arrays: dict[str, NDArray[Any]] = (
+        {} if stored.ids is None else {"ids": stored.ids.astype("<i8", copy=False)}
+    )
+    arrays["codes"] = stored.codes
+    described = json.dumps({"format_version": FORMAT_VERSION, "n_bits": stored.n_bits})
+    header: dict[str, Any] = {"__metadata__": {_KEY: described}}
+    start = 0
+    for name, array in arrays.items():
+        end = start + array.nbytes
+        header[name] = {"dtype": _TYPES[name][0], "shape": array.shape, "data_offsets": [start, end]}
+        start = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    with replacing(path) as part, part.open("xb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for array in arrays.values():
+            np.ascontiguousarray(array).tofile(file)
+
+
+def read_index(path: str | os.PathLike[str]) -> tuple[CodeArray, NDArray[np.int64] | None, int]:
+    """Codes and ids (None: the row numbers), both memory-mapped, and the number of bits.
+
+    Raises
+    ------
+    IndexFileError
+        If the file is not an index, is damaged, or was written by a later version.
+    """
+    path = Path(path)
+    header, start = _read_header(path)
+    version, n_bits = _read_metadata(path, header)
+    if version > FORMAT_VERSION:
+        raise IndexFileError(
+            f"{path} has index format {version}, this release of diffhash reads up to {FORMAT_VERSION}. "
+            "Install a newer release."
+        )
+    arrays = {name: _mapped(path, name, header[name], start) for name in _TYPES if name in header}
+    size = start + sum(array.nbytes for array in arrays.values())
+    if "codes" not in arrays or path.stat().st_size != size:
+        raise _damaged(path, f"it has {path.stat().st_size:,} bytes, its header describes {size:,}")
+    return arrays["codes"], arrays.get("ids"), n_bits
+
+
+def _read_header(path: Path) -> tuple[dict[str, Any], int]:
+    """The header, and the place of the first byte after it."""
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        text = file.read(length) if length <= _LARGEST_HEADER else b""
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError):
+        header = None
+    if len(text) != length or not isinstance(header, dict):
+        raise _damaged(path, "its header cannot be read")
+    return header, 8 + length
+
+
+def _read_metadata(path: Path, header: dict[str, Any]) -> tuple[int, int]:
+    try:
+        described = json.loads(header["__metadata__"][_KEY])
+        version, n_bits = described["format_version"], described["n_bits"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise _damaged(path, "its header does not describe an index") from None
+    if type(version) is not int or type(n_bits) is not int:
+        raise _damaged(path, "its header does not describe an index")
+    return version, n_bits
+
+
+def _mapped(path: Path, name: str, described: Any, start: int) -> NDArray[Any]:
+    """One of the arrays, mapped from the file once its description is checked."""
+    code, dtype = _TYPES[name]
+    try:
+        found, shape = described["dtype"], tuple(described["shape"])
+        first, last = described["data_offsets"]
+        numbers = (*shape, first, last)
+    except (KeyError, TypeError, ValueError):
+        raise _damaged(path, f"its header does not describe {name}") from None
+    if found != code or not all(type(number) is int and number >= 0 for number in numbers):
+        raise _damaged(path, f"its header does not describe {name}")
+    nbytes = math.prod(shape) * dtype.itemsize
+    if last - first != nbytes or start + last > path.stat().st_size:
+        raise _damaged(path, f"it does not hold all {name}")
+    if not nbytes:
+        return np.empty(shape, dtype=dtype)
+    return np.memmap(path, dtype=dtype, mode="r", offset=start + first, shape=shape)
+
+
+def _damaged(path: Path, reason: str) -> IndexFileError:
+    return IndexFileError(f"{path} is not an index saved by diffhash, or it is damaged: {reason}.")

@@ -1,0 +1,150 @@
+"""Reading a collection: counts, objects by id, and all objects in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InputError, UnknownIdError
+from ...native.checks import as_count
+from ...types import CodeArray
+from ..ids import check_kind, read_ids
+from ..protocol import Item
+from .payloads import fetch_payloads
+from .snapshot import Snapshot
+from .stored_model import StoredModel
+
+__all__ = ["Reading"]
+
+
+class Reading(StoredModel):
+    """The part of a collection that reads objects."""
+
+    @property
+    def n_bits(self) -> int:
+        """Number of bits of a code."""
+        return self._snapshot.n_bits
+
+    @property
+    def modalities(self) -> tuple[str, ...]:
+        """Modalities of the model."""
+        return self._snapshot.modalities
+
+    @property
+    def id_kind(self) -> str:
+        """Kind of the ids: "int", "str", or "" before the first object is added."""
+        with self._reading() as snapshot:
+            return snapshot.id_kind
+
+    def __len__(self) -> int:
+        with self._reading() as snapshot:
+            if self._count is None:
+                self._count = snapshot.count()
+            return self._count
+
+    def __contains__(self, id: object) -> bool:  # noqa: A002 - it is called id everywhere else too
+        if isinstance(id, bool) or not isinstance(id, int | np.integer | str):
+            return False
+        try:
+            ids = read_ids([id], caller="Collection", unique=True)
+        except InputError:  # more than 64 bits, or not valid Unicode
+            return False
+        with self._reading() as snapshot:
+            return ids.kind == snapshot.id_kind and bool(snapshot.has_any(snapshot.keys_of(ids))[0])
+
+    def get(self, ids: Any, *, modality: str | None = None) -> list[Item]:
+        """Objects by their ids.
+
+        Parameters
+        ----------
+        ids : list of ids, or one id
+        modality : str, optional
+            Return only codes of this modality; by default all codes of an object.
+
+        Returns
+        -------
+        list of Item
+            In the order of the ids.
+
+        Raises
+        ------
+        UnknownIdError
+            If an id is not in the collection; ``id in collection`` tells whether it is.
+        """
+        caller = "Collection.get"
+        wanted = read_ids(ids, caller=caller, unique=False)
+        with self._reading() as snapshot:
+            check_kind(wanted, snapshot.id_kind, caller=caller)
+            items = self._items(snapshot, snapshot.keys_of(wanted), modality, caller)
+        for row, item in enumerate(items):
+            if not item.codes:
+                raise UnknownIdError(
+                    f"{caller}: there is no object with id {wanted[row]!r}"
+                    + ("." if modality is None else f" in modality {modality!r}.")
+                )
+        return items
+
+    def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
+        """All objects in blocks, in the order in which they were added.
+
+        Parameters
+        ----------
+        modality : str, optional
+            Return only objects that have this modality, and only its codes.
+        batch : int
+            Maximum number of objects in a block.
+
+        Yields
+        ------
+        list of Item
+            Objects that are removed during the iteration are left out. Objects that are added during
+            the iteration may be missing.
+        """
+        caller = "Collection.iterate"
+        batch = as_count(batch, "batch", 1, caller=caller)
+        with self._reading() as snapshot:
+            stored = [snapshot.modality_codes[m] for m in self._chosen(modality, snapshot, caller)]
+            keys = _distinct([codes.keys[codes.positions()] for codes in stored])
+        for begin in range(0, len(keys), batch):
+            with self._reading() as snapshot:
+                items = self._items(snapshot, keys[begin : begin + batch], modality, caller)
+            items = [item for item in items if item.codes]
+            if items:
+                yield items
+
+    def _items(
+        self, snapshot: Snapshot, keys: NDArray[np.int64], modality: str | None, caller: str
+    ) -> list[Item]:
+        """Objects by key; an unknown key gives an object without codes."""
+        codes: list[dict[str, CodeArray]] = [{} for _ in keys]
+        for name in self._chosen(modality, snapshot, caller):
+            stored = snapshot.modality_codes[name]
+            positions = stored.find(keys)
+            rows = np.flatnonzero(positions >= 0)
+            for row, code in zip(rows.tolist(), stored.codes_at(positions[rows]), strict=True):
+                codes[row][name] = code
+        known = [row for row, found in enumerate(codes) if found]
+        ids: list[Any] = [None] * len(keys)
+        for row, id_ in zip(known, snapshot.ids_of(keys[known]), strict=True):
+            ids[row] = id_
+        payloads = fetch_payloads(self._db, keys)
+        return [
+            Item(i, c, payloads.get(key, {})) for i, c, key in zip(ids, codes, keys.tolist(), strict=True)
+        ]
+
+    def _chosen(self, modality: str | None, snapshot: Snapshot, caller: str) -> tuple[str, ...]:
+        """The given modality, or all if it is None."""
+        return (
+            snapshot.modalities if modality is None else (self._known_modality(modality, snapshot, caller),)
+        )
+
+
+def _distinct(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Each key once, in the order of its first occurrence."""
+    if len(parts) == 1:
+        return parts[0]
+    keys = np.concatenate(parts)
+    return keys[np.sort(np.unique(keys, return_index=True)[1])]
