@@ -20,7 +20,7 @@ except SystemExit as end:
     assert not end.code, end.code
 print("modules:", *sys.modules)
 """
-LEARNING = {"sklearn", "scipy.stats", "matplotlib", "pandas", "diffhash.hashers", "diffhash.learning"}
+LEARNING = {"sklearn", "scipy.stats", "matplotlib", "pandas", "diffhash.hashers"}
 
 
 def modules_of(*arguments):

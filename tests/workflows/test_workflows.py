@@ -91,7 +91,7 @@ def test_a_model_learned_by_build_and_by_fit_is_the_same(views, tmp_path):
     with dh.Collection.open(tmp_path / "c.dh") as collection:
         for m in "xy":
             np.testing.assert_array_equal(
-                collection.hasher.model_.projections[m], dh.HashModel.load(tmp_path / "m.dhm").projections[m]
+                collection.model.projections[m], dh.HashModel.load(tmp_path / "m.dhm").projections[m]
             )
 
 

@@ -14,7 +14,7 @@ from ..files.arrays import read_header
 from ..files.tables import TABLE_KINDS
 from ..model import HashModel
 from ..stores import Collection
-from .models import FileKind, describe_model, file_kind, model_of_collection
+from .models import FileKind, describe_model, file_kind
 from .options import FileName
 from .results import FileInfo, ModelInfo, VerifyResult
 
@@ -56,7 +56,7 @@ def _model_info(source: Source) -> tuple[ModelInfo, dict[str, Any]]:
 def _collection_info(source: Source) -> tuple[ModelInfo, dict[str, Any]]:
     with Collection.open(source.path) as collection:
         stats = asdict(collection.stats())
-        model = describe_model(model_of_collection(collection))
+        model = describe_model(collection.model)
     told_elsewhere = {"n_objects", "model", "file_bytes", "n_bits", "modalities", "path"}
     rest = {name.removeprefix("n_"): v for name, v in stats.items() if name not in told_elsewhere}
     return model, {"objects": stats["n_objects"], **rest}

@@ -11,7 +11,7 @@ from ..stores import Collection
 from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
 
-__all__ = ["FileKind", "choose_modality", "describe_model", "file_kind", "load_model", "model_of_collection"]
+__all__ = ["FileKind", "choose_modality", "describe_model", "file_kind", "load_model"]
 
 _SQLITE = b"SQLite format 3\x00"
 
@@ -43,14 +43,8 @@ def load_model(name: FileName) -> HashModel:
         )
     if kind is FileKind.collection:
         with Collection.open(source.path) as collection:
-            return model_of_collection(collection)
+            return collection.model
     return HashModel.load(source.path)
-
-
-def model_of_collection(collection: Collection) -> HashModel:
-    """The model that makes the codes of a collection."""
-    model: HashModel = collection.hasher.model_
-    return model
 
 
 def describe_model(model: HashModel) -> ModelInfo:

@@ -14,7 +14,6 @@ import numpy as np
 
 from ..atomic_write import remove_stale_parts, replacing
 from ..errors import InputFileError
-from ..hashers import hasher_from_model
 from ..model import HashModel
 from ..stores import Collection
 from ..stores.sqlite.lock import WriterLock
@@ -46,7 +45,7 @@ def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
     lock = WriterLock(path, 0.0, caller="build")
     try:
         remove_stale_parts(path)
-        with replacing(path) as part, Collection.create(part, hasher_from_model(model)) as collection:
+        with replacing(path) as part, Collection.create(part, model) as collection:
             yield collection
         # SQLite would read the log of the old file into the new one.
         for suffix in ("-wal", "-shm", "-journal"):

@@ -16,7 +16,7 @@ from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..model import HashModel
 from ..stores import Collection
-from .models import choose_modality, model_of_collection
+from .models import choose_modality
 from .options import FileName, OptionError
 from .results import SearchResult
 
@@ -77,7 +77,7 @@ def search(
     if sum(value is not None for value in (text, image, vector, item)) != 1:
         raise OptionError("give one of `text`, `image`, `vector` and `item`")
     with _opened(collection) as store:
-        model = model_of_collection(store)
+        model = store.model
         _check_known(model, modality, "modality")
         _check_known(model, into, "into")
         vectors = None if vector is None else _read_vectors(vector)
