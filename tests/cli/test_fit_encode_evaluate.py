@@ -1,9 +1,8 @@
-"""``fit``, ``encode``, ``evaluate`` and ``bench``: good and bad input."""
+"""``fit``, ``encode`` and ``evaluate``: good and bad input."""
 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 
@@ -11,9 +10,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.cli import bench
 from diffhash.cli.app import run_app
-from diffhash.errors import DiffhashError
 from tests.cli.process import assert_one_line, diffhash
 
 FAST = ["--method", "diff", "--bits", "4"]
@@ -267,29 +264,6 @@ def test_bad_input_of_the_processes(files, tmp_path):
     assert shown.returncode == 1
     assert "Traceback" in shown.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-def test_bench_lists_runs_and_passes_arguments_and_status_on(tmp_path):
-    listed = diffhash("bench")
-    assert listed.returncode == 0
-    assert "accuracy" in listed.stdout
-    assert "\npeers" not in listed.stdout
-
-    helped = diffhash("bench", "accuracy", "--help", cwd=tmp_path)
-    assert helped.returncode == 0
-    assert "--datasets" in helped.stdout
-
-    refused = diffhash("bench", "accuracy", "--no-such-option", cwd=tmp_path)
-    assert refused.returncode == 2
-
-
-def test_bench_without_a_checkout_says_what_to_do(tmp_path, monkeypatch):
-    (tmp_path / "lib" / "diffhash" / "cli").mkdir(parents=True)
-    shutil.copy(bench.__file__, tmp_path / "lib" / "diffhash" / "cli" / "bench.py")
-    monkeypatch.setattr(bench, "__file__", str(tmp_path / "lib" / "diffhash" / "cli" / "bench.py"))
-
-    with pytest.raises(DiffhashError, match="Get the source"):
-        bench.find_benchmarks()
 
 
 def test_output_that_nobody_reads_ends_quietly(files):

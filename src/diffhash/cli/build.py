@@ -23,13 +23,10 @@ _FEATURES = "Feature files"
 
 
 def build(
+    *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the collection (.dh).")
     ],
-    pairs: PairFlags,
-    negatives: NegativeFlags,
-    learning: LearningFlags,
-    output: OutputFlags,
     images: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Pictures, also in subfolders.", rich_help_panel=_FOLDER),
@@ -86,8 +83,12 @@ def build(
             metavar="[NAME=]FILE", help="Table of what to store with each row.", rich_help_panel=_FEATURES
         ),
     ] = None,
+    pairs: PairFlags,
+    negatives: NegativeFlags,
+    learning: LearningFlags,
     sample: Sample = 20_000,
     overwrite: Overwrite = False,
+    output: OutputFlags,
 ) -> None:
     """Make a collection that can be searched: one file with the model, the codes and the payloads.
 

@@ -24,9 +24,10 @@ REPORT = "report.html"
 
 
 def demo(
-    output: OutputFlags,
+    *,
     out: Annotated[Path, typer.Option(help="Folder for the collection and the report.")] = Path("demo"),
     open_page: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
+    output: OutputFlags,
 ) -> None:
     """Learn to find symbols by their names, evaluate, build a collection and search it.
 

@@ -15,6 +15,7 @@ __all__ = ["encode"]
 
 
 def encode(
+    *,
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A model (.dhm), or a collection (.dh) with its model.")
     ],
@@ -22,7 +23,6 @@ def encode(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the codes (.npy).")
     ],
-    output: OutputFlags,
     modality: Annotated[
         str | None,
         typer.Option(
@@ -30,6 +30,7 @@ def encode(
         ),
     ] = None,
     overwrite: Overwrite = False,
+    output: OutputFlags,
 ) -> None:
     """Encode a feature file into binary codes.
 

@@ -18,8 +18,7 @@ __all__ = ["evaluate"]
 
 
 def evaluate(
-    pairs: PairFlags,
-    output: OutputFlags,
+    *,
     model: Annotated[
         str | None,
         typer.Argument(metavar="[MODEL]", help="A model (.dhm) or a collection (.dh); with --view."),
@@ -29,6 +28,7 @@ def evaluate(
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Codes of one modality, in place of a model and views."),
     ] = None,
+    pairs: PairFlags,
     within: Annotated[
         bool, typer.Option("--within", help="Also within each modality (needs --labels).")
     ] = False,
@@ -37,6 +37,7 @@ def evaluate(
         typer.Option(min=0, help="At most this many queries in each direction, drawn at random; 0: all."),
     ] = 10_000,
     seed: Seed = 0,
+    output: OutputFlags,
 ) -> None:
     """Measure retrieval in both directions.
 

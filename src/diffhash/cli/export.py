@@ -23,11 +23,11 @@ class FormatName(StrEnum):
 
 
 def export(
+    *,
     collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh).")],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write (.parquet, .npy or .faiss).")
     ],
-    output: OutputFlags,
     format: Annotated[  # noqa: A002 - the name of the option
         FormatName | None, typer.Option(help="Default: from the ending of the file.", show_default=False)
     ] = None,
@@ -36,6 +36,7 @@ def export(
         typer.Option(help="Only this modality. NumPy and FAISS files hold one.", show_default=False),
     ] = None,
     overwrite: Overwrite = False,
+    output: OutputFlags,
 ) -> None:
     """Write the codes of a collection for other programs.
 

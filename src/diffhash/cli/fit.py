@@ -16,16 +16,17 @@ __all__ = ["fit"]
 
 
 def fit(
+    *,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the model (.dhm).")
     ],
+    view: Views = None,
     pairs: PairFlags,
     negatives: NegativeFlags,
     learning: LearningFlags,
-    output: OutputFlags,
-    view: Views = None,
     sample: Sample = 100_000,
     overwrite: Overwrite = False,
+    output: OutputFlags,
 ) -> None:
     """Learn hash functions from feature files.
 

@@ -13,6 +13,7 @@ __all__ = ["info"]
 
 
 def info(
+    *,
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="A model, a collection, codes, features or a table.")
     ],

@@ -20,7 +20,7 @@ __all__ = ["reproduce"]
 
 
 def reproduce(
-    output: OutputFlags,
+    *,
     out: Annotated[Path, typer.Option(help="Folder for the report, the figures and the numbers.")] = Path(
         "reproduction"
     ),
@@ -36,6 +36,7 @@ def reproduce(
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Continue a run that was interrupted, or start over.")
     ] = True,
+    output: OutputFlags,
 ) -> None:
     """Run the experiment of the paper Multimodal diff-hash and compare.
 

@@ -23,10 +23,10 @@ _UNKNOWN_WORDS = "diffhash: no training text contains any of these words. Try ot
 
 
 def search(
+    *,
     collection: Annotated[
         Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh), made by diffhash build.")
     ],
-    output: OutputFlags,
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="Words to look for.")] = None,
     image: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Ask with a picture in place of words.")
@@ -56,6 +56,7 @@ def search(
         bool, typer.Option("--open", help="Write a page with the pictures, and open it on a terminal.")
     ] = False,
     page: Annotated[Path, typer.Option(metavar="FILE", help="Where --open writes.")] = Path("search.html"),
+    output: OutputFlags,
 ) -> None:
     """Search a collection with words, a picture, vectors, or one of its items.
 

@@ -16,6 +16,7 @@ NOT_IN_ORDER = 3
 
 
 def verify(
+    *,
     file: Annotated[str, typer.Argument(metavar="FILE", help="A model, a collection, codes or features.")],
     output: OutputFlags,
 ) -> None:
