@@ -1,4 +1,4 @@
-"""``diffhash`` as a process: what it prints, what it leaves, and how it ends."""
+"""``diffhash`` as a process: its output, its files and its exit status."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_interrupted_process_continues(tmp_path):
     ],
 )
 def test_wrong_use_is_one_line_and_status_2(arguments, words, tmp_path, monkeypatch, capsys):
-    """In this process: the parser is the same, and starting it anew takes a second each time."""
+    """In this process: the parser is the same, and a new process takes longer."""
     monkeypatch.chdir(tmp_path)
 
     status = run_app(arguments)

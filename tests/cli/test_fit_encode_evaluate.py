@@ -28,7 +28,7 @@ def views(files, part="train"):
 
 
 def test_fit_encode_evaluate_as_processes(files, tmp_path):
-    """The way of the data from files to figures, each step a process that is quiet on stderr."""
+    """From files to figures. Each step is a process that prints nothing on stderr."""
     model, test = tmp_path / "m.dhm", files.folder
     labels = ["--labels", f"x={test / 'train_x.csv'}#class", "--labels", f"y={test / 'train_y.csv'}#class"]
     fitted = diffhash("fit", *views(files), *labels, *FAST, "-o", model)
@@ -236,7 +236,7 @@ BAD = {
 
 @pytest.mark.parametrize(("arguments", "status", "words"), BAD.values(), ids=BAD.keys())
 def test_bad_input_is_one_line(arguments, status, words, files, tmp_path, monkeypatch, capsys):
-    """In this process: starting one anew takes a second each time."""
+    """In this process: a new one takes longer."""
     (files.folder / "foreign").write_bytes(b"nothing of ours")
     np.save(files.folder / "l3.npy", np.zeros((4, 3)))
     monkeypatch.chdir(tmp_path)
@@ -267,7 +267,7 @@ def test_bad_input_of_the_processes(files, tmp_path):
 
 
 def test_output_that_nobody_reads_ends_quietly(files):
-    """``diffhash info … | head -0``: the reader goes first."""
+    """``diffhash info … | head -0``: nobody reads the output."""
     command = [sys.executable, "-m", "diffhash.cli", "info", str(files.folder / "model.dhm")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()

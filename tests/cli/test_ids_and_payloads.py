@@ -1,4 +1,4 @@
-"""Ids and payloads of ``build --view``: whose they are, and bad ones before any work."""
+"""Ids and payloads of ``build --view``: which object they belong to. Bad ones are found before any work."""
 
 from __future__ import annotations
 

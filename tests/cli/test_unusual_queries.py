@@ -1,4 +1,4 @@
-"""``search`` with ids, words and filters that are not what they look like."""
+"""``search`` with ids, words and filters that look like numbers, or are not valid text."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..workflows.options import PictureKind
-from .options import LearningFlags, NegativeFlags, OutputFlags, Overwrite, PairFlags, Sample, Views
+from ..workflows.options import BUILD_SAMPLE, PictureKind
+from .options import LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Sample, Views
 from .parsing import file_or_files_by_name, files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json
 from .progress import StepBar
@@ -84,9 +84,9 @@ def build(
         ),
     ] = None,
     pairs: PairFlags,
-    negatives: NegativeFlags,
+    negatives: Negatives = None,
     learning: LearningFlags,
-    sample: Sample = 20_000,
+    sample: Sample = BUILD_SAMPLE,
     overwrite: Overwrite = False,
     output: OutputFlags,
 ) -> None:
@@ -135,7 +135,7 @@ def build(
                 out,
                 model=model,
                 payloads=file_or_files_by_name(payload, list(views), "--payload"),
-                pair_files=pairs.files(list(views), negatives.negatives),
+                pair_files=pairs.files(list(views), negatives),
                 learning=options,
                 overwrite=overwrite,
                 progress=progress,

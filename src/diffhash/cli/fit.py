@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .options import LearningFlags, NegativeFlags, OutputFlags, Overwrite, PairFlags, Sample, Views
+from ..workflows.options import LearningOptions
+from .options import LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Sample, Views
 from .parsing import files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json
 from .progress import StepBar
@@ -22,9 +23,9 @@ def fit(
     ],
     view: Views = None,
     pairs: PairFlags,
-    negatives: NegativeFlags,
+    negatives: Negatives = None,
     learning: LearningFlags,
-    sample: Sample = 100_000,
+    sample: Sample = LearningOptions.sample,
     overwrite: Overwrite = False,
     output: OutputFlags,
 ) -> None:
@@ -43,7 +44,7 @@ def fit(
     views = files_by_name(view, "--view")
     if not views:
         raise typer.BadParameter("at least one --view NAME=FILE is needed")
-    pair_files, options = pairs.files(list(views), negatives.negatives), learning.options(sample)
+    pair_files, options = pairs.files(list(views), negatives), learning.options(sample)
     from .. import workflows
 
     with StepBar() as progress:

@@ -16,7 +16,7 @@ from .parsing import file_or_files_by_name, parse_settings
 __all__ = [
     "MAX_BITS",
     "LearningFlags",
-    "NegativeFlags",
+    "Negatives",
     "OutputFlags",
     "Overwrite",
     "PairFlags",
@@ -37,6 +37,14 @@ Views = Annotated[
         "--view",
         metavar="NAME=FILE",
         help="Features of one modality: .npy, .npz#array, .parquet, .csv or .jsonl (#column). Repeat for each.",
+    ),
+]
+Negatives = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table of pairs that do not belong together. Default: every other pair.",
+        rich_help_panel=_PAIRS,
     ),
 ]
 Sample = Annotated[
@@ -105,20 +113,6 @@ class PairFlags:
             ids=file_or_files_by_name(self.ids, modalities, "--ids"),
             aligned=self.aligned,
         )
-
-
-@dataclass(frozen=True)
-class NegativeFlags:
-    """Pairs that do not belong together; only for learning."""
-
-    negatives: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Table of pairs that do not belong together. Default: every other pair.",
-            rich_help_panel=_PAIRS,
-        ),
-    ] = None
 
 
 @dataclass(frozen=True)

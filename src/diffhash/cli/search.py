@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..workflows.options import THUMBNAIL
 from .options import OutputFlags
 from .parsing import parse_where
 from .printing import print_json, print_table
@@ -132,7 +133,7 @@ def _facts(result: SearchResult) -> dict[str, Any]:
 
 def _fields(hit: Hit) -> dict[str, Any]:
     """The payload without the thumbnail, which is long and says nothing in a terminal."""
-    return {key: value for key, value in hit.payload.items() if key != "thumbnail"}
+    return {key: value for key, value in hit.payload.items() if key != THUMBNAIL}
 
 
 def _print(found: tuple[tuple[Hit, ...], ...]) -> None:

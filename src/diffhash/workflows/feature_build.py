@@ -12,7 +12,15 @@ from ..files import FeatureFile, encode_file, open_features
 from ..model import HashModel
 from .models import describe_model, load_model
 from .new_collection import add_rows, new_collection, rows_of
-from .options import FileName, FileNames, LearningOptions, OptionError, PairFiles, files_by_modality
+from .options import (
+    BUILD_SAMPLE,
+    FileName,
+    FileNames,
+    LearningOptions,
+    OptionError,
+    PairFiles,
+    files_by_modality,
+)
 from .outputs import check_collection_output
 from .pair_files import read_pair_files, read_row_ids
 from .payloads import read_payloads
@@ -20,8 +28,6 @@ from .progress import Progress, StepCounter
 from .results import BuildResult
 
 __all__ = ["build_features"]
-
-_SAMPLE = 20_000
 
 
 def build_features(
@@ -74,7 +80,7 @@ def build_features(
     """
     start = time.perf_counter()
     out = Path(out)
-    pair_files, learning = pair_files or PairFiles(), learning or LearningOptions(sample=_SAMPLE)
+    pair_files, learning = pair_files or PairFiles(), learning or LearningOptions(sample=BUILD_SAMPLE)
     inputs = [*views.values(), *pair_files.names(), *_names(payloads), *([] if model is None else [model])]
     check_collection_output(out, overwrite, inputs)
     if not views:

@@ -20,9 +20,9 @@ from .captions import Caption, CaptionedPictures, read_captions
 from .learning import Learned, learn, make_hasher
 from .models import describe_model
 from .new_collection import Rows, add_rows, new_collection
-from .options import FileName, LearningOptions, PictureKind
+from .options import BUILD_SAMPLE, THUMBNAIL, FileName, LearningOptions, PictureKind
 from .outputs import check_collection_output
-from .picture_reader import THUMBNAIL, PictureReader
+from .picture_reader import PictureReader
 from .progress import Progress, StepCounter
 from .results import BuildResult
 
@@ -31,7 +31,6 @@ __all__ = ["build_folder"]
 _BLOCK = 256
 #: Most words of the vocabulary. The time of learning grows with its square.
 _MAX_WORDS = 2000
-_SAMPLE = 20_000
 
 
 def build_folder(
@@ -91,7 +90,7 @@ def build_folder(
     """
     start = time.perf_counter()
     out = Path(out)
-    learning = learning or LearningOptions(sample=_SAMPLE)
+    learning = learning or LearningOptions(sample=BUILD_SAMPLE)
     check_collection_output(out, overwrite, [captions])
     hasher = make_hasher(learning)
     data = read_captions(images, captions, file_column=file_column, caption_column=caption_column, skip=skip)
@@ -180,9 +179,9 @@ def _write(
         for _ in add_rows(collection, _picture_rows(model, data, reader, features, counter), "image"):
             pass
         data = data.without(reader.broken)
-        StepCounter(progress, "adding captions", len(data.captions))
-        for _ in add_rows(collection, [_caption_rows(model, data)], "text"):
-            pass
+        counter = StepCounter(progress, "adding captions", len(data.captions))
+        for n in add_rows(collection, [_caption_rows(model, data)], "text"):
+            counter.advance(n)
         return len(collection), data
 
 

@@ -12,7 +12,7 @@ from ..model import HashModel
 from ..pairs import Pairs
 from .options import LearningOptions, MethodName, OptionError
 from .pair_files import describe_pairs, sample_rows
-from .progress import Progress, Step, StepCounter
+from .progress import Progress, Step, report
 
 __all__ = ["Learned", "learn", "make_hasher"]
 
@@ -84,11 +84,11 @@ def learn(
 def _fit(hasher: BaseHasher, views: Mapping[str, Any], pairs: Pairs, progress: Progress | None) -> None:
     parameters = hasher.get_params()
     if "progress" not in parameters:
-        StepCounter(progress, "learning", unit="iterations")
+        report(progress, Step("learning", unit="iterations"))
         hasher.fit(views, pairs)
         return
     # The settings are chosen before the first iteration. Nobody knows how long that takes.
-    StepCounter(progress, "choosing settings", unit="iterations")
+    report(progress, Step("choosing settings", unit="iterations"))
     # Each fit has two rounds of at most max_iter iterations.
     hasher.set_params(progress=_iteration_reporter(progress, 2 * parameters.get("max_iter", 1)))
     try:
@@ -101,14 +101,14 @@ def _iteration_reporter(progress: Progress | None, total: int) -> Callable[[int,
     """Reports iterations. The model may be fitted twice; the count then restarts at 1."""
     n_fits = done = 0
 
-    def report(iteration: int, loss: float) -> None:
+    def report_iteration(iteration: int, loss: float) -> None:
         nonlocal n_fits, done
         if iteration == 1:
             n_fits += 1
             done = 0
         done += 1
         name = "learning" if n_fits == 1 else "learning, second target"
-        if progress is not None:
-            progress(Step(name, done, total, "iterations", f"iteration {iteration}, loss {loss:.4f}"))
+        detail = f"iteration {iteration}, loss {loss:.4f}"
+        report(progress, Step(name, done, total, "iterations", detail))
 
-    return report
+    return report_iteration

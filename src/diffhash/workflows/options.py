@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 from ..errors import ParameterError
 
 __all__ = [
+    "BUILD_SAMPLE",
+    "THUMBNAIL",
     "FileName",
     "FileNames",
     "LearningOptions",
@@ -23,6 +25,10 @@ __all__ = [
 
 #: A path; ``"x.npz#name"`` names a part of the file.
 FileName: TypeAlias = str | os.PathLike[str]
+#: Field of a payload that holds a thumbnail.
+THUMBNAIL = "thumbnail"
+#: Objects (or listed pairs) that a build learns from at most, by default.
+BUILD_SAMPLE = 20_000
 #: One file for all modalities, or files by modality.
 FileNames: TypeAlias = FileName | Mapping[str, FileName]
 

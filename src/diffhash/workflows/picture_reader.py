@@ -21,10 +21,8 @@ from .options import PictureKind
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["THUMBNAIL", "PictureReader", "is_thumbnail", "thumbnail"]
+__all__ = ["PictureReader", "is_thumbnail", "thumbnail"]
 
-#: Field of a payload that holds a thumbnail.
-THUMBNAIL = "thumbnail"
 _SIDE = 96
 _FORM = re.compile(r"data:image/(?:jpeg|png|webp);base64,[A-Za-z0-9+/]+={0,2}")
 _CALLER = "build"

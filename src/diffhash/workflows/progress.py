@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Progress", "Step", "StepCounter"]
+__all__ = ["Progress", "Step", "StepCounter", "report"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,12 @@ class Step:
 Progress = Callable[[Step], None]
 
 
+def report(progress: Progress | None, step: Step) -> None:
+    """Call the callback, if there is one."""
+    if progress is not None:
+        progress(step)
+
+
 class StepCounter:
     """Counts the units of one step and tells a callback.
 
@@ -70,5 +76,4 @@ class StepCounter:
     def advance(self, n: int = 1, detail: str = "") -> None:
         """Report ``n`` more units."""
         self._done += n
-        if self._progress is not None:
-            self._progress(Step(self._name, self._done, self._total, self._unit, detail))
+        report(self._progress, Step(self._name, self._done, self._total, self._unit, detail))
