@@ -60,7 +60,7 @@ def test_an_item_finds_others_and_words_find_captions(shapes, capsys):
     assert found(out)[0]["payload"]["caption"] == "a green disc"
 
 
-def test_words_that_were_never_learned_are_told(shapes, capsys):
+def test_a_query_of_unknown_words_prints_a_warning(shapes, capsys):
     status, out, err = run(capsys, "search", shapes, "zebra", "--json")
     assert status == 0
     assert "no training text contains any of these words" in err

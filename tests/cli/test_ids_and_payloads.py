@@ -188,7 +188,7 @@ def test_captions_with_a_row_that_cannot_be_kept_are_named(photos, tmp_path, cap
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-def test_pictures_whose_names_are_no_text_are_counted(tmp_path):
+def test_pictures_whose_names_are_not_valid_text_are_counted(tmp_path):
     (tmp_path / "p").mkdir()
     for name in (b"a.png", b"caf\xe9.png"):
         (tmp_path / "p" / os.fsdecode(name)).touch()

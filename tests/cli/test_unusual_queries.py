@@ -27,7 +27,7 @@ def numbered(files, tmp_path):
 
 
 @pytest.mark.parametrize("item", ["²", "٣", "9" * 5000, "9" * 19, "one"])
-def test_an_id_that_is_no_number_is_not_found(item, numbered, capsys):
+def test_an_id_that_is_not_a_number_is_not_found(item, numbered, capsys):
     status, out, err = run(capsys, "search", numbered, "--item", item)
 
     assert (status, out) == (1, "")
@@ -42,7 +42,7 @@ def test_a_negative_id_is_a_number(numbered, capsys):
     assert len(json.loads(out)["results"][0]) == 1
 
 
-def test_words_that_are_no_text_make_a_page(tmp_path, capsys):
+def test_words_that_are_not_valid_text_make_a_page(tmp_path, capsys):
     captions = ["red square", "blue disc", "green line"]
     hasher = dh.DiffHash(n_bits=2)
     texts = dh.featurizers.TfidfFeatures().fit(captions)

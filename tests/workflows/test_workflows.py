@@ -138,7 +138,7 @@ def test_a_callback_that_raises_leaves_nothing_new(old, files, views, model, tmp
         (lambda v, out: workflows.export("c.dh", out), "`format`"),
     ],
 )
-def test_wrong_arguments_are_errors_of_ours_that_name_parameters(call, words, views, tmp_path):
+def test_wrong_arguments_raise_an_error_that_names_parameters(call, words, views, tmp_path):
     with pytest.raises(workflows.OptionError, match=words) as raised:
         call(views, tmp_path / "out.txt")
 
