@@ -19,7 +19,7 @@ ORDER = """
     evaluation search
     hashers datasets files
     stores workflows cluster
-    report experiments service cli
+    report experiments service cli __main__
 """.split()  # noqa: SIM905 - one row a layer reads better than a list
 
 

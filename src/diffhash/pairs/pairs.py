@@ -15,6 +15,7 @@ from ..types import PairIndex
 from ..validation import check_count, check_seed
 from .labels import LabelGroups, group_labels, sample_pairs
 from .resolved import ResolvedPairs, checked_pairs
+from .sampling import sample_resolved
 
 __all__ = ["Pairs"]
 
@@ -52,12 +53,15 @@ class Pairs:
         self.negative: PairIndex | None = None if negative is None else _check_index(negative, "negative")
         self._n_aligned: int | None = None
         self._groups: LabelGroups | None = None
+        self._one_view = False
 
     @classmethod
-    def _implied(cls, n_aligned: int | None = None, groups: LabelGroups | None = None) -> Pairs:
+    def _implied(
+        cls, n_aligned: int | None = None, groups: LabelGroups | None = None, one_view: bool = False
+    ) -> Pairs:
         pairs = cls.__new__(cls)
         pairs.positive = pairs.negative = None
-        pairs._n_aligned, pairs._groups = n_aligned, groups
+        pairs._n_aligned, pairs._groups, pairs._one_view = n_aligned, groups, one_view
         return pairs
 
     @classmethod
@@ -102,7 +106,7 @@ class Pairs:
         """
         caller = "Pairs.from_labels"
         groups = group_labels(labels_x, labels_y, caller=caller)
-        pairs = cls._implied(groups=groups)
+        pairs = cls._implied(groups=groups, one_view=labels_y is None)
         rng = np.random.default_rng(check_seed(random_state, caller=caller))
         if n_positive is None or n_negative is None:
             groups.check_closed_form(caller)
@@ -111,12 +115,73 @@ class Pairs:
             if n is None:
                 return None
             n = check_count(n, name, caller=caller)
-            one_view = labels_y is None
-            return sample_pairs(groups, n, similar=similar, one_view=one_view, rng=rng, caller=caller)
+            return sample_pairs(groups, n, similar=similar, one_view=pairs._one_view, rng=rng, caller=caller)
 
         pairs.positive = draw(n_positive, "n_positive", similar=True)
         pairs.negative = draw(n_negative, "n_negative", similar=False)
         return pairs
+
+    def sample(
+        self,
+        n_positive: int,
+        n_negative: int,
+        random_state: int | None = None,
+        *,
+        n_rows: int | tuple[int, int] | None = None,
+    ) -> Pairs:
+        """Draw distinct pairs at random: each positive pair has the same chance, and each negative pair.
+
+        Pairs that labels imply, or that are "every other pair", are not enumerated.
+
+        Parameters
+        ----------
+        n_positive, n_negative : int
+            Number of pairs to draw.
+        random_state : int, optional
+            Seed of the drawing.
+        n_rows : (int, int), or int for one view, optional
+            Numbers of rows of the views. Needed if positives are listed and negatives are not:
+            nothing else tells which other pairs there are.
+
+        Returns
+        -------
+        Pairs
+            Both sets are listed, sorted by row.
+
+        Raises
+        ------
+        PairsError
+            If there are not that many pairs.
+
+        Examples
+        --------
+        >>> Pairs.aligned(100_000).sample(500, 2000, random_state=0)
+        Pairs(500 positive, 2000 negative)
+        >>> Pairs(([0, 1], [0, 1])).sample(1, 3, random_state=0, n_rows=(10, 10))
+        Pairs(1 positive, 3 negative)
+        """
+        caller = "Pairs.sample"
+        n_positive = check_count(n_positive, "n_positive", caller=caller, minimum=0)
+        n_negative = check_count(n_negative, "n_negative", caller=caller, minimum=0)
+        rng = np.random.default_rng(check_seed(random_state, caller=caller))
+        resolved = self.resolve(*self._sizes(n_rows, caller), caller=caller)
+        return Pairs(*sample_resolved(resolved, n_positive, n_negative, rng, caller=caller))
+
+    def _sizes(self, n_rows: int | tuple[int, int] | None, caller: str) -> tuple[int, int | None]:
+        """Numbers of rows of the views; the second is None for one view."""
+        if n_rows is not None:
+            return n_rows if isinstance(n_rows, tuple) else (n_rows, None)
+        if self._n_aligned is not None:
+            return self._n_aligned, self._n_aligned
+        if self._groups is not None:
+            return len(self._groups.x), None if self._one_view else len(self._groups.y)
+        if self.positive is None or self.negative is None:
+            raise PairsError(
+                f"{caller}: the negatives are every other pair, so the numbers of rows are needed. "
+                "Give n_rows=(n, n'), or n_rows=n for one view."
+            )
+        i, j = (np.concatenate(sides) for sides in zip(self.positive, self.negative, strict=True))
+        return int(i.max(initial=-1)) + 1, int(j.max(initial=-1)) + 1
 
     def __repr__(self) -> str:
         implied = "all by label" if self._groups is not None else "every other pair"
