@@ -93,6 +93,7 @@ def test_public_names_are_these():
         "load",
         "native",
         "stores",
+        "workflows",
     ]
     for name in diffhash.__all__:
         assert hasattr(diffhash, name)

@@ -15,7 +15,7 @@ from .printing import print_json, print_table
 
 if TYPE_CHECKING:
     from ..stores import Hit
-    from ..workflows import SearchResult
+    from ..workflows import QueryResult
 
 __all__ = ["search"]
 
@@ -105,7 +105,7 @@ def search(
         typer.echo(f"{page}", err=output.as_json)
 
 
-def _write_page(page: Path, result: SearchResult, image: Path | None) -> None:
+def _write_page(page: Path, result: QueryResult, image: Path | None) -> None:
     from ..atomic_write import write_atomically
     from ..report.search_page import search_page
     from ..workflows.picture_reader import is_thumbnail, thumbnail
@@ -116,7 +116,7 @@ def _write_page(page: Path, result: SearchResult, image: Path | None) -> None:
     write_atomically(page, html.encode("utf-8", "replace"))
 
 
-def _facts(result: SearchResult) -> dict[str, Any]:
+def _facts(result: QueryResult) -> dict[str, Any]:
     return {
         "query": result.query,
         "modality": result.modality,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         FitResult,
         ModalityInfo,
         ModelInfo,
-        SearchResult,
+        QueryResult,
         VerifyResult,
     )
     from .searching import search
@@ -56,7 +56,7 @@ _OWNERS = {
         "FitResult",
         "ModalityInfo",
         "ModelInfo",
-        "SearchResult",
+        "QueryResult",
         "VerifyResult",
     ],
     "searching": ["search"],
@@ -78,7 +78,7 @@ __all__ = [
     "PairFiles",
     "PictureKind",
     "Progress",
-    "SearchResult",
+    "QueryResult",
     "Step",
     "VerifyResult",
     "build_features",

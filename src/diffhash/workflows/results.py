@@ -19,8 +19,8 @@ __all__ = [
     "FitResult",
     "ModalityInfo",
     "ModelInfo",
+    "QueryResult",
     "Result",
-    "SearchResult",
     "VerifyResult",
 ]
 
@@ -141,7 +141,7 @@ class EncodeResult(Result):
 
 
 @dataclass(frozen=True)
-class SearchResult(Result):
+class QueryResult(Result):
     """Answers of a collection.
 
     Attributes

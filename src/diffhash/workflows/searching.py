@@ -18,7 +18,7 @@ from ..model import HashModel
 from ..stores import Collection
 from .models import choose_modality
 from .options import FileName, OptionError
-from .results import SearchResult
+from .results import QueryResult
 
 __all__ = ["search"]
 
@@ -38,7 +38,7 @@ def search(
     into: str | None = None,
     k: int = 10,
     where: Mapping[str, Any] | None = None,
-) -> SearchResult:
+) -> QueryResult:
     """Search a collection. Exactly one of ``text``, ``image``, ``vector`` and ``item`` is given.
 
     Parameters
@@ -94,7 +94,7 @@ def search(
             raw = text if image is None else _existing_picture(image)
             hits = store.search_raw([raw], **options)
     query = next(value for value in (text, image, vector, item) if value is not None)
-    return SearchResult(
+    return QueryResult(
         query=str(query) if isinstance(query, int) else os.fspath(query),
         modality=modality,
         into=into,
