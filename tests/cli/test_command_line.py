@@ -34,7 +34,7 @@ main()
 
 # Drawing takes longer than all the rest: for tests that are not about the report.
 NO_FIGURES = (
-    "import diffhash.experiments.paper.write as w\n"
+    "import diffhash.experiments.paper.write_report as w\n"
     "w.write_report = lambda summary, folder: [folder / 'report.html']"
 )
 

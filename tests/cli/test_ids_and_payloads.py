@@ -38,7 +38,7 @@ def build(files, tmp_path):
 @pytest.fixture
 def idle(monkeypatch):
     """Fails where anything is learned."""
-    monkeypatch.setattr("diffhash.workflows.learning.learn", lambda *_, **__: pytest.fail("worked"))
+    monkeypatch.setattr("diffhash.workflows.learn_model.learn", lambda *_, **__: pytest.fail("worked"))
 
 
 def table(path, names, rows):

@@ -12,7 +12,7 @@ import pytest
 from diffhash.experiments.paper import METHODS, Finding, Table, run, summarise
 from diffhash.experiments.paper.figures import chart_files, panel_svg
 from diffhash.experiments.paper.series_styles import SERIES
-from diffhash.experiments.paper.write import write_report
+from diffhash.experiments.paper.write_report import write_report
 from tests.experiments.paper_settings import tiny_settings
 
 HOSTILE = '<script>alert("1")</script><img src=x onerror=alert(2)>&"\''

@@ -10,9 +10,9 @@ import pytest
 
 import diffhash as dh
 from diffhash.experiments.symbols import COSTS, Answer, run_demo
-from diffhash.experiments.symbols.page import demo_page
+from diffhash.experiments.symbols.html_report import demo_page
 from diffhash.experiments.symbols.questions import WORDS
-from diffhash.experiments.symbols.write import write_demo
+from diffhash.experiments.symbols.write_report import write_demo
 from tests.experiments.symbols_settings import QUICK, few_symbols
 from tests.experiments.test_paper_report import HOSTILE, _parsed
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import diffhash as dh
 from diffhash.errors import InputError
 from diffhash.learning.moments import PairMoments
-from diffhash.learning.view_moments import difference_covariances, listed_difference, pair_moments
+from diffhash.learning.view_difference import difference_covariances, listed_difference, pair_moments
 from diffhash.maps import LinearMap, MappedView
 
 from ..reference import pair_sums

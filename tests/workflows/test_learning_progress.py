@@ -7,7 +7,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.workflows import Step
-from diffhash.workflows.learning import learn
+from diffhash.workflows.learn_model import learn
 
 VIEWS = {"x": np.zeros((5, 2)), "y": np.zeros((5, 2))}
 

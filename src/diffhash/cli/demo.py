@@ -41,7 +41,7 @@ def demo(
 
         diffhash demo --out symbols --open
     """
-    from ..experiments.symbols.write import write_demo
+    from ..experiments.symbols.write_report import write_demo
 
     result = _run(out)
     report = write_demo(result, out / REPORT)
@@ -70,7 +70,7 @@ def _run(out: Path) -> DemoResult:
 def _print(result: DemoResult, report: Path) -> None:
     from rich.console import Console
 
-    from ..experiments.symbols.page import next_steps
+    from ..experiments.symbols.html_report import next_steps
 
     if hasattr(sys.stdout, "reconfigure"):
         # Symbols that the terminal's encoding lacks become question marks.

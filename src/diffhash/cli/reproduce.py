@@ -55,7 +55,7 @@ def reproduce(
         diffhash reproduce --out results --fresh --json
     """
     from ..experiments.paper import FILE_NAME, Settings
-    from ..experiments.paper.write import write_report
+    from ..experiments.paper.write_report import write_report
 
     settings = Settings.quick(seeds) if quick else Settings.full(seeds)
     try:

@@ -5,7 +5,7 @@ from .colour_features import colour_histograms
 from .grey_features import hog, thumbnails
 from .hog_features import HogFeatures
 from .picture_features import PictureFeatures
-from .reading import read_pictures
+from .picture_reading import read_pictures
 from .text_features import TfidfFeatures
 
 __all__ = [

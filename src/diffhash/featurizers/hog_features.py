@@ -8,12 +8,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..parameters import ParametersMixin
+from ..estimator_parameters import ParametersMixin
 from ..types import FloatArray
 from ..validation import check_count, check_flag, check_number
 from .base import State, check_state_names
 from .grey_features import hog, thumbnails, unit_rows
-from .reading import read_pictures
+from .picture_reading import read_pictures
 
 __all__ = ["HogFeatures"]
 

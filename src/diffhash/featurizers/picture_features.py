@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..parameters import ParametersMixin
+from ..estimator_parameters import ParametersMixin
 from ..types import FloatArray
 from ..validation import check_count, check_number
 from .base import State, check_state_names
 from .colour_features import colour_histograms
 from .grey_features import hog, thumbnails, unit_rows
 from .hog_features import LARGEST_SIDE
-from .reading import read_pictures
+from .picture_reading import read_pictures
 
 __all__ = ["PictureFeatures"]
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ..errors import InputError, ModelFileError, NotFittedError, ParameterError
-from ..parameters import ParametersMixin
+from ..estimator_parameters import ParametersMixin
 from ..types import FloatArray
 from ..validation import check_count, check_number
 from .base import State, check_state_names

@@ -6,7 +6,7 @@ the name of the file selects a part of it: an array of an ``.npz`` file, a colum
 
 from .arrays import load_array, read_header
 from .codes_file import CodesWriter, read_codes
-from .encoding import encode_file
+from .encode_features import encode_file
 from .features import FeatureFile, open_features
 from .pairs_and_labels import read_ids, read_labels, read_pairs
 from .pictures import list_pictures

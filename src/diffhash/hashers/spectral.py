@@ -13,7 +13,7 @@ from ..errors import ParameterError, RankWarning, TooManyBitsError
 from ..learning.projections import numerical_rank
 from ..learning.subspace import decompose_difference, rotated_directions
 from ..learning.thresholds import ThresholdSettings, fit_thresholds
-from ..learning.view_moments import DifferenceSettings, view_difference
+from ..learning.view_difference import DifferenceSettings, view_difference
 from ..maps import FeatureMap, MappedView
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_flag, check_number, check_seed

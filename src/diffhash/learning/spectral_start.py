@@ -11,7 +11,7 @@ from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
 from .refinement import Affine
 from .subspace import bits_in_subspace, sample_rows, shuffled_differences, useful_subspace
-from .view_moments import DifferenceSettings, view_difference
+from .view_difference import DifferenceSettings, view_difference
 
 __all__ = ["SpectralStart"]
 

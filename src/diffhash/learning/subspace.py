@@ -17,7 +17,7 @@ from ..maps import MappedView
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
 from .projections import eigen_projections, singular_projections
-from .view_moments import DifferenceSettings, view_difference
+from .view_difference import DifferenceSettings, view_difference
 
 __all__ = [
     "Subspace",

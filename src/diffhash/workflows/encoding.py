@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..codes import code_bytes
 from ..files import CodesWriter, encode_file, open_features
-from .models import choose_modality, load_model
+from .model_files import choose_modality, load_model
 from .options import FileName, OptionError
 from .outputs import check_codes_output
 from .progress import Progress, StepCounter

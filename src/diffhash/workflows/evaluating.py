@@ -14,7 +14,7 @@ from ..evaluation import Evaluation
 from ..evaluation import evaluate as evaluate_codes
 from ..files import encode_file, open_features, read_codes
 from ..types import CodeArray, IntArray
-from .models import choose_modality, load_model
+from .model_files import choose_modality, load_model
 from .options import FileName, OptionError, PairFiles
 from .pair_files import check_pair_files, read_labels_of_rows, read_pair_files
 from .progress import Progress, StepCounter

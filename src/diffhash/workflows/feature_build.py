@@ -10,7 +10,7 @@ from typing import Any
 
 from ..files import FeatureFile, encode_file, open_features
 from ..model import HashModel
-from .models import describe_model, load_model
+from .model_files import describe_model, load_model
 from .new_collection import add_rows, new_collection, rows_of
 from .options import (
     BUILD_SAMPLE,
@@ -86,7 +86,7 @@ def build_features(
     if not views:
         raise OptionError("at least one file of `views` is needed")
     if model is None:
-        from .learning import learn, make_hasher
+        from .learn_model import learn, make_hasher
 
         hasher = make_hasher(learning)
     files = {name: open_features(os.fspath(source)) for name, source in views.items()}

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..files import open_features
-from .learning import learn, make_hasher
-from .models import describe_model
+from .learn_model import learn, make_hasher
+from .model_files import describe_model
 from .options import FileName, LearningOptions, OptionError, PairFiles
 from .outputs import check_model_output
 from .pair_files import read_pair_files

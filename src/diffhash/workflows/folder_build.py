@@ -17,8 +17,8 @@ from ..model import HashModel
 from ..pairs import Pairs
 from ..types import FloatArray
 from .captions import Caption, CaptionedPictures, read_captions
-from .learning import Learned, learn, make_hasher
-from .models import describe_model
+from .learn_model import Learned, learn, make_hasher
+from .model_files import describe_model
 from .new_collection import Rows, add_rows, new_collection
 from .options import BUILD_SAMPLE, THUMBNAIL, FileName, LearningOptions, PictureKind
 from .outputs import check_collection_output

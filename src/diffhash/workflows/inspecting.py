@@ -14,7 +14,7 @@ from ..files.arrays import read_header
 from ..files.tables import TABLE_KINDS
 from ..model import HashModel
 from ..stores import Collection
-from .models import FileKind, describe_model, file_kind
+from .model_files import FileKind, describe_model, file_kind
 from .options import FileName
 from .results import FileInfo, ModelInfo, VerifyResult
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..featurizers import HogFeatures, PictureFeatures
-from ..featurizers.reading import opaque_picture, read_picture, require_pillow
+from ..featurizers.picture_reading import opaque_picture, read_picture, require_pillow
 from ..types import FloatArray
 from .options import PictureKind
 

@@ -16,7 +16,7 @@ from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..model import HashModel
 from ..stores import Collection
-from .models import choose_modality
+from .model_files import choose_modality
 from .options import FileName, OptionError
 from .results import QueryResult
 

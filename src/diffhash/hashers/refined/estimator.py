@@ -13,8 +13,8 @@ from ...types import FloatArray
 from ...validation import check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
 from .fit import fit_setting, make_fitter
-from .search import choose_settings, rows_to_compare, score_training_rows
 from .settings import Given, full_effort
+from .settings_search import choose_settings, rows_to_compare, score_training_rows
 
 __all__ = ["RefinedHash"]
 

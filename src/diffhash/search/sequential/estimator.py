@@ -9,9 +9,9 @@ import numpy as np
 
 from ...codes import check_codes, pack, unpack
 from ...errors import DiffhashWarning, InputError, NotFittedError, PairsError, ParameterError
+from ...estimator_parameters import ParametersMixin
 from ...evaluation import bit_agreement
 from ...pairs import Pairs
-from ...parameters import ParametersMixin
 from ...types import BoolArray, CodeArray, FloatArray, PairIndex
 from ...validation import check_count, check_flag, check_number
 from .decision_rule import (

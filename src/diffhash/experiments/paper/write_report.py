@@ -27,8 +27,8 @@ def write_report(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]
     """
     require_matplotlib()
     from .figures import chart_files
-    from .markdown import findings_markdown
-    from .page import page_html
+    from .html_report import page_html
+    from .markdown_report import findings_markdown
 
     contents = {
         "report.html": page_html(summary).encode(),

@@ -9,16 +9,16 @@ import diffhash as dh
 from diffhash.codes import pack
 from diffhash.hashers.refined import estimator as refined
 from diffhash.hashers.refined import fit as refined_fit
-from diffhash.hashers.refined import search as refined_search
+from diffhash.hashers.refined import settings_search as refined_search
 from diffhash.hashers.refined.fit import make_fitter
-from diffhash.hashers.refined.search import (
+from diffhash.hashers.refined.settings import as_start, search_effort, search_plan
+from diffhash.hashers.refined.settings_search import (
     SettingSearch,
     Trial,
     _settings_to_compare,
     rows_to_compare,
     score_training_rows,
 )
-from diffhash.hashers.refined.settings import as_start, search_effort, search_plan
 from diffhash.learning.pair_loss import PairLoss
 from diffhash.pairs.holdout import hold_out
 

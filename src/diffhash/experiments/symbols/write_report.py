@@ -15,7 +15,7 @@ __all__ = ["write_demo"]
 def write_demo(result: DemoResult, path: str | os.PathLike[str]) -> Path:
     """Write the page of the demonstration."""
     require_matplotlib()
-    from .page import demo_page
+    from .html_report import demo_page
 
     write_atomically(path, demo_page(result).encode())
     return Path(path)
