@@ -1,4 +1,4 @@
-"""Settings of Hypothesis and data that many tests share."""
+"""Settings of Hypothesis, and data for many tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 import diffhash as dh
 
-# Fitting takes longer than a string check: no deadline. CI draws the same examples every time.
+# Fitting is slow, so there is no deadline. On CI the examples are the same in every run.
 settings.register_profile(
     "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]
 )

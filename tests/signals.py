@@ -1,4 +1,4 @@
-"""Signals of processes that tests start."""
+"""Signals for processes that tests start."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import signal
 
 
 def heed_interrupts():
-    """To be run in a new process: jobs in a shell's background ignore Ctrl-C, and so would their children."""
+    """Call this in a new process: background jobs of a shell ignore Ctrl-C, and their children would too."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

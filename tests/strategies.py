@@ -1,4 +1,4 @@
-"""Hypothesis strategies: small odd inputs with ties, repeated rows and skewed labels."""
+"""Hypothesis strategies: small inputs with ties, repeated rows and uneven labels."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import diffhash as dh
 
 @dataclass(frozen=True)
 class Problem:
-    """Two small views (or one) and pairs, with the pairs listed one by one for slow references."""
+    """One or two small views and pairs. The pairs are also listed as sets, for slow references."""
 
     x: Any
     y: Any
@@ -32,7 +32,7 @@ def features(rng: np.random.Generator, n: int, d: int, *, discrete: bool) -> Any
 
 @st.composite
 def problems(draw: st.DrawFn, *, one_view: bool | None = None) -> Problem:
-    """Every kind of pairs on small views of odd shapes."""
+    """Small views of various shapes with every kind of pairs."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     single = draw(st.booleans()) if one_view is None else one_view
     n_x = draw(st.integers(3, 12))
@@ -52,7 +52,7 @@ def problems(draw: st.DrawFn, *, one_view: bool | None = None) -> Problem:
         else:
             la, lb = rng.random((n_x, 3)) < 0.4, rng.random((n_y, 3)) < 0.4
             similar = {(i, j) for i, j in every if (la[i] & (la if single else lb)[j]).any()}
-        # Positives may be sampled; negatives by label are then still all pairs without a label in common.
+        # Positives may be sampled. Negatives by label are then still all pairs without a common label.
         n_positive = draw(st.integers(1, len(similar))) if similar and draw(st.booleans()) else None
         second = None if single else lb
         pairs = dh.Pairs.from_labels(la, second, n_positive=n_positive, random_state=0)

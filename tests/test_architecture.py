@@ -19,7 +19,7 @@ ORDER = """
     evaluation search
     hashers datasets files
     stores workflows cluster
-    report experiments service cli
+    report experiments service cli __main__
 """.split()  # noqa: SIM905 - one row a layer reads better than a list
 
 
@@ -93,6 +93,7 @@ def test_public_names_are_these():
         "load",
         "native",
         "stores",
+        "workflows",
     ]
     for name in diffhash.__all__:
         assert hasattr(diffhash, name)

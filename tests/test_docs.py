@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import diffhash as dh
+from diffhash import workflows
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -30,7 +31,15 @@ PAGES = [
 
 def _public_names() -> list[str]:
     names = [f"diffhash.{name}" for name in dh.__all__]
-    for module in (dh.codes, dh.datasets, dh.datasets.files, dh.errors, dh.evaluation, dh.featurizers):
+    for module in (
+        dh.codes,
+        dh.datasets,
+        dh.datasets.files,
+        dh.errors,
+        dh.evaluation,
+        dh.featurizers,
+        workflows,
+    ):
         names += [f"{module.__name__}.{name}" for name in module.__all__]
     # `evaluate` is documented where users import it from.
     return [name for name in names if name != "diffhash.evaluation.evaluate"] + STAGES
@@ -39,7 +48,7 @@ def _public_names() -> list[str]:
 @pytest.mark.parametrize("name", _public_names())
 def test_every_public_name_has_an_api_entry(name):
     directives = re.findall(
-        r"^\.\. (?:auto)?(?:module|class|function|exception):: (\S+)$",
+        r"^\.\. (?:auto)?(?:module|class|function|exception|data):: (\S+)$",
         (DOCS / "api.md").read_text(encoding="utf-8"),
         flags=re.MULTILINE,
     )

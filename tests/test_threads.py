@@ -11,14 +11,14 @@ import diffhash as dh
 from diffhash.threads import one_blas_thread, thread_count
 
 
-def blas(layers=("pthreads", "openmp", None)):
+def blas_threads(layers=("pthreads", "openmp", None)):
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     return {pool["num_threads"] for pool in pools if pool.get("threading_layer") in layers}
 
 
-def test_overlapping_limits_are_lifted_by_the_last_one_out():
+def test_overlapping_limits_are_restored_when_the_last_context_ends():
     with threadpool_limits(2, user_api="blas"):
-        before = blas()
+        before = blas_threads()
         entered, leave = threading.Event(), threading.Event()
 
         def other():
@@ -31,40 +31,42 @@ def test_overlapping_limits_are_lifted_by_the_last_one_out():
             with one_blas_thread():
                 thread.start()
                 assert entered.wait(60)
-                assert blas() == {1}
-            # With OpenMP every thread has a limit of its own.
-            assert blas(["pthreads"]) <= {1}, "the other one is still inside"
+                assert blas_threads() == {1}
+            # With OpenMP every thread has its own limit.
+            assert blas_threads(["pthreads"]) <= {1}, "the other context is still open"
         finally:
             leave.set()
             thread.join()
-        assert blas() == before
+        assert blas_threads() == before
 
 
-def test_an_error_inside_lifts_the_limit():
+def test_the_limit_is_restored_after_an_error():
     with threadpool_limits(2, user_api="blas"):
-        before = blas()
+        before = blas_threads()
         try:
             with one_blas_thread():
                 raise RuntimeError
         except RuntimeError:
             pass
-        assert blas() == before
+        assert blas_threads() == before
 
 
-def test_small_problems_are_learned_in_one_thread():
+def test_refined_hash_uses_one_blas_thread_for_small_problems():
     seen = []
     rng = np.random.default_rng(0)
-    views = {m: rng.normal(size=(4, 3)) for m in "xy"}  # too few to hold any out: refined whatever it gains
+    views = {m: rng.normal(size=(4, 3)) for m in "xy"}  # too few for a search, so it is always refined
     with threadpool_limits(2, user_api="blas"):
-        before = blas()
-        hasher = dh.RefinedHash(n_bits=4, features="linear", progress=lambda _, __: seen.append(blas()))
+        before = blas_threads()
+        hasher = dh.RefinedHash(
+            n_bits=4, features="linear", progress=lambda _, __: seen.append(blas_threads())
+        )
         hasher.fit(views, dh.Pairs.aligned(4))
-        assert blas() == before
+        assert blas_threads() == before
     assert seen
     assert all(pools == {1} for pools in seen)
 
 
-def test_the_argument_comes_before_the_environment_and_that_before_the_affinity(monkeypatch):
+def test_the_argument_overrides_the_environment_and_this_overrides_the_affinity(monkeypatch):
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
     monkeypatch.delenv("DIFFHASH_NUM_THREADS", raising=False)
     assert thread_count(None, caller="test") == 3

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import codes, datasets, errors, evaluation, featurizers, native, stores
+    from . import codes, datasets, errors, evaluation, featurizers, native, stores, workflows
     from .evaluation import evaluate
     from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
     from .model import HashModel
@@ -55,6 +55,7 @@ __all__ = [
     "load",
     "native",
     "stores",
+    "workflows",
 ]
 
 

@@ -1,8 +1,8 @@
-"""Every error and warning that diffhash raises.
+"""All errors and warnings of diffhash.
 
-All errors derive from :class:`DiffhashError`; those about bad values are also
-:class:`ValueError`, so that code which knows nothing of diffhash can catch them.
-When one is raised, nothing was changed and no file was half-written.
+All errors derive from :class:`DiffhashError`. Errors about bad values are also :class:`ValueError`,
+so code that does not know diffhash can catch them. When an error is raised, nothing was changed and
+no file is half-written.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ __all__ = [
 
 
 class DiffhashError(Exception):
-    """Base of all errors of this package."""
+    """Base class of all errors of this package."""
 
 
 class InputError(DiffhashError, ValueError):
@@ -49,19 +49,19 @@ class InputError(DiffhashError, ValueError):
 
 
 class NonFiniteError(InputError):
-    """An array holds NaN or infinity."""
+    """An array contains NaN or infinity."""
 
 
 class FeatureCountError(InputError):
-    """An array has another number of features than the model was fitted on."""
+    """The number of features of an array differs from that of the fitted model."""
 
 
 class UnknownModalityError(InputError):
-    """A modality was named that the model or the views do not have."""
+    """The model or the views do not have a modality of this name."""
 
 
 class PairsError(InputError):
-    """Pairs are out of range, contradictory, or too few for the method."""
+    """Pairs are out of range, contradict each other, or are too few for the method."""
 
 
 class CodeError(InputError):
@@ -69,7 +69,7 @@ class CodeError(InputError):
 
 
 class ParameterError(DiffhashError, ValueError):
-    """A parameter has a value that the method cannot work with."""
+    """A parameter has a value that is not allowed."""
 
 
 class PositionalArgumentError(DiffhashError, TypeError):
@@ -77,7 +77,7 @@ class PositionalArgumentError(DiffhashError, TypeError):
 
 
 class TooManyBitsError(ParameterError):
-    """More bits were asked for than the method can give on these features."""
+    """More bits were requested than the method can compute from these features."""
 
 
 class NotFittedError(DiffhashError, ValueError, AttributeError):
@@ -85,11 +85,11 @@ class NotFittedError(DiffhashError, ValueError, AttributeError):
 
 
 class MissingExtraError(DiffhashError, ImportError):
-    """A package of an optional extra is not installed; the message has the install line."""
+    """A package of an optional extra is not installed; the message shows how to install it."""
 
 
 class ModelFileError(DiffhashError, ValueError):
-    """A file is not a model of diffhash, or it is damaged."""
+    """A file is not a diffhash model, or it is damaged."""
 
 
 class NewerFormatError(ModelFileError):
@@ -101,23 +101,23 @@ class IndexFileError(DiffhashError, ValueError):
 
 
 class InputFileError(InputError):
-    """A file with features, tables, pairs or labels cannot be read as such."""
+    """A file with features, tables, pairs or labels cannot be read."""
 
 
 class CollectionError(DiffhashError):
-    """A collection cannot be used in this way; base of the errors below."""
+    """A collection cannot be used in this way; base class of the errors below."""
 
 
 class CollectionNotFoundError(CollectionError, FileNotFoundError):
-    """There is no collection at this path, or no longer."""
+    """There is no collection at this path, or it was removed."""
 
 
 class CollectionExistsError(CollectionError, FileExistsError):
-    """A new collection would replace a file."""
+    """A new collection would overwrite an existing file."""
 
 
 class CollectionFileError(CollectionError, ValueError):
-    """A file is no collection, is damaged, or was replaced while it was open."""
+    """A file is not a collection, is damaged, or was replaced while it was open."""
 
 
 class NewerCollectionError(CollectionFileError, NewerFormatError):
@@ -125,7 +125,7 @@ class NewerCollectionError(CollectionFileError, NewerFormatError):
 
 
 class CollectionBusyError(CollectionError):
-    """Another process, or another object of this one, is writing to the collection."""
+    """Another process, or another object in this process, is writing to the collection."""
 
 
 class ReadOnlyCollectionError(CollectionError):
@@ -133,24 +133,24 @@ class ReadOnlyCollectionError(CollectionError):
 
 
 class CollectionWriteError(CollectionError, OSError):
-    """The disk is full or failed; what was stored before is still there."""
+    """The disk is full or failed; everything that was stored before is still there."""
 
 
 class UnknownIdError(InputError):
-    """An id was asked for that the index or the collection does not have."""
+    """The index or the collection does not have an item with this id."""
 
 
 class FilterError(InputError):
-    """A ``where`` filter is not of the form that filters have."""
+    """A ``where`` filter is not valid."""
 
 
 class DiffhashWarning(UserWarning):
-    """Base of all warnings of this package."""
+    """Base class of all warnings of this package."""
 
 
 class ConvergenceWarning(DiffhashWarning):
-    """An optimisation was cut off while it was still gaining."""
+    """An optimisation stopped at its iteration limit while the loss was still falling."""
 
 
 class RankWarning(DiffhashWarning):
-    """More bits were asked for than the pairs can determine."""
+    """More bits were requested than the pairs can determine."""

@@ -13,9 +13,10 @@ from .errors import ParameterError
 __all__ = ["one_blas_thread", "thread_count"]
 
 _lock = threading.Lock()
-_inside = 0
-#: Libraries that have one limit for the whole process, with their limit before.
-_shared: list[tuple[Any, int]] = []
+#: Number of contexts that are open in all threads.
+_n_open = 0
+#: Libraries with one limit for the whole process, and their limit before the first context.
+_process_wide: list[tuple[Any, int]] = []
 
 
 @contextmanager
@@ -33,38 +34,40 @@ def one_blas_thread() -> Iterator[None]:
     # Imported here because searching does not need it.
     import threadpoolctl
 
-    global _inside, _shared
+    global _n_open, _process_wide
     libraries = [
         lib for lib in threadpoolctl.ThreadpoolController().lib_controllers if lib.user_api == "blas"
     ]
     with _lock:
         before = [(lib, lib.num_threads) for lib in libraries]
-        if _inside == 0:
-            _shared = [(lib, n) for lib, n in before if not _is_per_thread(lib)]
-            _set([(lib, 1) for lib, _ in _shared])
-        _inside += 1
-    own = [(lib, n) for lib, n in before if _is_per_thread(lib)]
-    _set([(lib, 1) for lib, _ in own])
+        if _n_open == 0:
+            _process_wide = [(lib, n) for lib, n in before if not _is_per_thread(lib)]
+            _set_limits([(lib, 1) for lib, _ in _process_wide])
+        _n_open += 1
+    per_thread = [(lib, n) for lib, n in before if _is_per_thread(lib)]
+    _set_limits([(lib, 1) for lib, _ in per_thread])
     try:
         yield
     finally:
-        _set(own)
+        _set_limits(per_thread)
         with _lock:
-            _inside -= 1
-            if _inside == 0:
-                _set(_shared)
+            _n_open -= 1
+            if _n_open == 0:
+                _set_limits(_process_wide)
 
 
 def _is_per_thread(library: Any) -> bool:
+    """Whether every thread has its own limit."""
     return getattr(library, "threading_layer", None) == "openmp"
 
 
-def _set(limits: list[tuple[Any, int]]) -> None:
+def _set_limits(limits: list[tuple[Any, int]]) -> None:
     if not limits:
         return
     import threadpoolctl
 
     # In newer versions of threadpoolctl only the thread that first changed a limit may change it again.
+    # Here any thread may change it.
     clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda **_: None)
     clear(force=True)
     for library, n_threads in limits:

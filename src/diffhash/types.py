@@ -1,4 +1,4 @@
-"""Array aliases used in signatures across the package."""
+"""Type aliases for arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IntArray: TypeAlias = NDArray[np.integer[Any]]
 CodeArray: TypeAlias = NDArray[np.uint8]
 #: Boolean array.
 BoolArray: TypeAlias = NDArray[np.bool_]
-#: Row numbers of pairs: ``(i, j)``, two integer arrays of one length.
+#: Row numbers of pairs: ``(i, j)``, two integer arrays of equal length.
 PairIndex: TypeAlias = tuple[IntArray, IntArray]
-#: Feature arrays by modality, as a user hands them in (dense, or scipy sparse).
+#: Feature arrays by modality, as a user passes them (dense, or scipy sparse).
 Views: TypeAlias = Mapping[str, Any]

@@ -1,14 +1,14 @@
-"""Checks of what a user hands in; each returns the value in the form the package works with."""
+"""Checks of user input. Each returns the value in the form that the package works with."""
 
 from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse
 from numpy.typing import NDArray
 
 from .errors import FeatureCountError, InputError, NonFiniteError, ParameterError, UnknownModalityError
@@ -23,6 +23,7 @@ __all__ = [
     "check_number",
     "check_seed",
     "check_view",
+    "is_sparse",
     "known_modality",
 ]
 
@@ -36,7 +37,7 @@ def as_array(value: Any, who: str) -> NDArray[Any]:
     ----------
     value : array-like
     who : str
-        Begin of the error message: the function and its parameter.
+        The function and its parameter, with which the error message begins.
 
     Raises
     ------
@@ -56,17 +57,31 @@ def as_array(value: Any, who: str) -> NDArray[Any]:
         raise InputError(f"{who} cannot be converted to an array. ({error})") from error
 
 
-def check_view(X: Any, *, caller: str, modality: str) -> Any:
-    """Feature array of one modality as float32 or float64, dense or CSR, finite and not empty.
+def is_sparse(X: Any) -> bool:
+    """Whether X is a sparse array or matrix of SciPy.
 
-    Whole numbers, booleans and half precision become float32 where that is exact, float64
-    otherwise; the caller's array is never changed.
+    SciPy is not imported for it: if nobody has imported it, X cannot be sparse.
+    """
+    return "scipy.sparse" in sys.modules and bool(_scipy_sparse().issparse(X))
+
+
+def _scipy_sparse() -> Any:
+    import scipy.sparse
+
+    return scipy.sparse
+
+
+def check_view(X: Any, *, caller: str, modality: str) -> Any:
+    """Check the features of one modality; returns float32 or float64, dense or CSR, finite, not empty.
+
+    Whole numbers, booleans and half precision become float32 if that is exact, otherwise float64.
+    The caller's array is never changed.
     """
     who = f"{caller}: modality {modality!r}"
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InputError(f"{who} has masked values. Fill or remove them first.")
     # A csr_array, not a csr_matrix: with the latter * is a matrix product.
-    X = scipy.sparse.csr_array(X) if scipy.sparse.issparse(X) else as_array(X, who)
+    X = _scipy_sparse().csr_array(X) if is_sparse(X) else as_array(X, who)
     if X.ndim != 2:
         raise InputError(
             f"{who} must have two dimensions, (objects, features), got shape {X.shape}. "
@@ -81,13 +96,13 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
     _check_finite(X, who)
-    return X if scipy.sparse.issparse(X) or X.flags.forc else np.ascontiguousarray(X)
+    return X if is_sparse(X) or X.flags.forc else np.ascontiguousarray(X)
 
 
 def _check_finite(X: Any, who: str) -> None:
-    values = X.data if scipy.sparse.issparse(X) else X
-    # One sum of squares tells in a single pass, by BLAS where the numbers lie side by side; it may overflow
-    # on finite values, so a bad sum is only a suspicion.
+    values = X.data if is_sparse(X) else X
+    # A sum of squares needs a single pass, by BLAS if the memory is contiguous. It may overflow for finite
+    # values, so after a bad sum the values are checked one by one.
     with np.errstate(over="ignore", invalid="ignore"):
         if values.flags.forc:
             flat = values.ravel(order="K")
@@ -99,7 +114,7 @@ def _check_finite(X: Any, who: str) -> None:
     bad = ~np.isfinite(values)
     if not bad.any():
         return
-    if scipy.sparse.issparse(X):
+    if is_sparse(X):
         entry = int(np.flatnonzero(bad)[0])
         row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
         column, value = int(X.indices[entry]), values[entry]
@@ -113,7 +128,7 @@ def _check_finite(X: Any, who: str) -> None:
 
 
 def check_features(X: Any, n_features: int, *, caller: str, modality: str) -> Any:
-    """Like :func:`check_view`, for an array that must fit a model; zero rows are allowed here."""
+    """Like :func:`check_view`, but the number of features is given, and zero rows are allowed."""
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0 and shape[1] == n_features:
         return np.zeros((0, n_features), dtype=np.float32)
@@ -127,7 +142,7 @@ def check_features(X: Any, n_features: int, *, caller: str, modality: str) -> An
 
 
 def known_modality(modality: Any, known: Sequence[str], *, caller: str) -> str:
-    """``modality`` if it is one of ``known``; the only one if it is None and there is one."""
+    """Check that ``modality`` is one of ``known``. None means the only one, if there is only one."""
     if modality is None and len(known) == 1:
         return known[0]
     if modality not in known:
@@ -138,7 +153,7 @@ def known_modality(modality: Any, known: Sequence[str], *, caller: str) -> str:
 
 
 def check_count(value: Any, name: str, *, caller: str, minimum: int = 1) -> int:
-    """A whole number that is at least ``minimum``."""
+    """Check a whole number that must be at least ``minimum``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or value < minimum:
         raise ParameterError(f"{caller}: {name} must be a whole number >= {minimum}, got {value!r}.")
     return int(value)
@@ -147,7 +162,7 @@ def check_count(value: Any, name: str, *, caller: str, minimum: int = 1) -> int:
 def check_number(
     value: Any, name: str, *, caller: str, low: float = 0.0, high: float = math.inf, open_low: bool = False
 ) -> float:
-    """A real number within ``[low, high]``, or ``(low, high]`` if ``open_low``; never NaN."""
+    """Check a real number that must lie in ``[low, high]``, or in ``(low, high]`` if ``open_low``."""
     ok = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
     if not ok or not (low < value <= high if open_low else low <= value <= high):
         bracket = "(" if open_low else "["
@@ -156,19 +171,19 @@ def check_number(
 
 
 def check_seed(value: Any, *, caller: str) -> int | None:
-    """A seed for random numbers: None or a whole number >= 0."""
+    """Check a seed for random numbers: None or a whole number >= 0."""
     return None if value is None else check_count(value, "random_state", caller=caller, minimum=0)
 
 
 def check_flag(value: Any, name: str, *, caller: str) -> bool:
-    """True or False."""
+    """Check a value that must be True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(f"{caller}: {name} must be True or False, got {value!r}.")
     return bool(value)
 
 
 def check_choice(value: Any, name: str, choices: Sequence[str], *, caller: str) -> str:
-    """One of some words."""
+    """Check a value that must be one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         raise ParameterError(
             f"{caller}: {name} must be one of {', '.join(map(repr, choices))}, got {value!r}."
@@ -179,7 +194,7 @@ def check_choice(value: Any, name: str, choices: Sequence[str], *, caller: str) 
 def by_modality(
     value: T | Mapping[str, T], modalities: Sequence[str], name: str, *, caller: str
 ) -> dict[str, T]:
-    """Spread a parameter over the modalities: one value for all, or a dict that names each.
+    """Give each modality its parameter: ``value`` is one value for all, or a dict by modality.
 
     Examples
     --------

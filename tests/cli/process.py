@@ -1,4 +1,4 @@
-"""What tests of the commands share: arguments, and the command in this process or as one of its own."""
+"""Shared by the tests of the commands: arguments, and functions that run a command."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ QUICK += ["--set", "ridge=0.01", "--set", "penalty=0.003", "--set", "negative_ta
 
 
 def diffhash(*arguments, code=None, cwd=None):
-    """Run the command, or Python code that ends in it."""
-    start = ["-m", "diffhash.cli"] if code is None else ["-c", code]
+    """Run the command as a new process, or Python code that calls it."""
+    start = ["-m", "diffhash"] if code is None else ["-c", code]
     return subprocess.run(
         [sys.executable, *start, *map(os.fspath, arguments)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""``diffhash`` as a process: what it prints, what it leaves, and how it ends."""
+"""``diffhash`` as a process: its output, its files and its exit status."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ main()
 
 # Drawing takes longer than all the rest: for tests that are not about the report.
 NO_FIGURES = (
-    "import diffhash.cli.reproduce as c\nc.write_report = lambda summary, folder: [folder / 'report.html']"
+    "import diffhash.experiments.paper.write as w\n"
+    "w.write_report = lambda summary, folder: [folder / 'report.html']"
 )
 
 
@@ -110,7 +111,7 @@ def test_interrupted_process_continues(tmp_path):
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "goes on from there" in stderr
+    assert "continues from there" in stderr
     assert "Traceback" not in stderr
     before = json.loads(path.read_text())
 
@@ -134,7 +135,7 @@ def test_interrupted_process_continues(tmp_path):
     ],
 )
 def test_wrong_use_is_one_line_and_status_2(arguments, words, tmp_path, monkeypatch, capsys):
-    """In this process: the parser is the same, and starting it anew takes a second each time."""
+    """In this process: the parser is the same, and a new process takes longer."""
     monkeypatch.chdir(tmp_path)
 
     status = run_app(arguments)

@@ -15,9 +15,9 @@ import sys
 sys.path.insert(0, {os.fspath(ROOT)!r})
 from functools import partial
 from tests.experiments.symbols_settings import QUICK, few_symbols
-import diffhash.experiments.symbols.run, diffhash.cli.demo as command
+import diffhash.experiments.symbols as symbols, diffhash.experiments.symbols.run
 diffhash.experiments.symbols.run.load_symbols = few_symbols
-command.run_demo = partial(command.run_demo, **QUICK)
+symbols.run_demo = partial(symbols.run_demo, **QUICK)
 {{more}}
 from diffhash.cli import main
 main()

@@ -1,4 +1,4 @@
-"""``info`` and ``verify``: every kind of file, in order or not."""
+"""``info`` and ``verify``: every kind of file, good and damaged."""
 
 from __future__ import annotations
 

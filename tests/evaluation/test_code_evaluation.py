@@ -41,7 +41,7 @@ def test_equal_error_threshold_is_a_distance():
         ({"database_codes": np.zeros((0, 1), np.uint8)}, CodeError, "must not be empty"),
         ({"query_codes": np.zeros((2, 2), np.uint8)}, CodeError, "2 bytes, database codes 1"),
         ({"query_labels": [1]}, InputError, "query_labels has 1 rows for 2 objects"),
-        ({"database_labels": [[True], [False], [True]]}, InputError, "one form"),
+        ({"database_labels": [[True], [False], [True]]}, InputError, "same form"),
     ],
 )
 def test_errors_name_the_bad_argument(change, error, says):

@@ -1,7 +1,7 @@
-"""Makes the golden model files of the present format version: ``python -m tests.golden.make``.
+"""Make the golden model files of the current format version: ``python -m tests.golden.make``.
 
-Files of an earlier version are kept for ever and never made again: every later release must load
-them and encode the same bits.
+Files of earlier versions are kept and never made again: every later release must load them and
+encode the same bits.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 
 
 def inputs(name):
-    """Whole numbers, so that every machine reads the very same features; never negative for "refined"."""
+    """Whole numbers, so that features are the same on every machine; never negative for "refined"."""
     rng = np.random.default_rng(7)
     labels = rng.integers(0, 3, size=60)
     x = (rng.integers(-3, 4, size=(3, 6)) * 2)[labels] + rng.integers(-1, 2, size=(60, 6))
@@ -45,7 +45,7 @@ def models():
 
 
 def raw_inputs():
-    """Texts and grey pictures whose rows belong together; whole numbers again."""
+    """Texts and grey pictures; equal rows are pairs. Pixels are whole numbers."""
     rng = np.random.default_rng(11)
     shapes = {
         "bar": (slice(3, 5), slice(None)),
@@ -61,7 +61,7 @@ def raw_inputs():
 
 
 def raw_model():
-    """A model with featurizers of both built-in kinds inside."""
+    """A model with featurizers for pictures and texts."""
     raw = raw_inputs()
     featurizers = {
         "image": HogFeatures(cells=2, thumbnail=2, size=8),

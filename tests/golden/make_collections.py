@@ -1,7 +1,7 @@
-"""Makes the golden collections of the present format version: ``python -m tests.golden.make_collections``.
+"""Make the golden collections of the current format version: ``python -m tests.golden.make_collections``.
 
-Files of an earlier version are kept for ever and never made again: every later release must open
-them and find the same.
+Files of earlier versions are kept and never made again: every later release must open them and
+give the same answers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FILTERS = [None, {"group": "a"}, {"n": {"ge": 10, "lt": 20.5}}, {"not": {"group"
 
 
 def views():
-    """Whole numbers, so that every machine reads the very same features."""
+    """Whole numbers, so that features are the same on every machine."""
     rng = np.random.default_rng(7)
     return {
         "x": rng.integers(-9, 10, (60, 6)).astype(float),
@@ -29,7 +29,7 @@ def views():
 
 
 def fill(collection, names):
-    """Everything that a file can hold: both modalities, removals, small and merged segments, an index."""
+    """Write everything that a file can contain: both modalities, deleted items, small and merged segments, an index."""
     rng = np.random.default_rng(3)
     payloads = [{"n": n, "group": "abc"[n % 3], "text": 'é "quoted"\0\n'} for n in range(30)]
     payloads[4] = None
@@ -45,7 +45,7 @@ def fill(collection, names):
 
 
 def contents(collection):
-    """What a user gets to see, as plain JSON."""
+    """Everything that a user can read from a collection, as plain JSON."""
     items = [item for block in collection.iterate() for item in block]
     return {
         "items": [[item.id, {m: c.tolist() for m, c in item.codes.items()}, item.payload] for item in items],

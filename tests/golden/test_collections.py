@@ -1,4 +1,4 @@
-"""Collections of every format version open, hold the same and can be written to, for ever."""
+"""Collections of every format version can be opened and written, and have the same contents."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ FILES = sorted(Path(__file__).parent.glob("*.dh"))
 
 @pytest.fixture(params=FILES, ids=lambda path: path.stem)
 def golden(request, tmp_path):
-    """A copy: the file itself is never touched."""
+    """A copy of the file, so that the file itself is never changed, and the expected contents."""
     copy = tmp_path / request.param.name
     shutil.copy(request.param, copy)
     return copy, json.loads(request.param.with_suffix(".json").read_text())
 
 
-def test_a_golden_collection_holds_the_same(golden):
+def test_a_golden_collection_has_the_same_contents(golden):
     path, expected = golden
     with dh.Collection.open(path) as collection:
         assert collection.verify().problems == ()
@@ -44,6 +44,6 @@ def test_a_golden_collection_can_be_written_to(golden):
         assert collection.verify().problems == ()
 
 
-def test_there_are_golden_collections_of_the_present_format():
+def test_there_are_golden_collections_of_the_current_format():
     names = {path.stem for path in FILES}
     assert names >= {f"collection-{kind}-v{FORMAT_VERSION}" for kind in ("numbers", "strings")}

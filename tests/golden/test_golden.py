@@ -1,4 +1,4 @@
-"""Model files of every format version load and encode the same bits, for ever."""
+"""Model files of every format version can be loaded and encode the same bits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_golden_file_encodes_the_same_bits(path):
     hasher = dh.load(path)
     expected = np.load(path.with_suffix(".npz"))
     for modality, X in inputs(path.stem.split("-")[0])[0].items():
-        # A value within rounding of its threshold may fall on either side on another machine.
+        # On another machine, rounding may change the bit of a value that is very close to its threshold.
         clear = (np.abs(hasher.project(X, modality=modality)) > 1e-6).all(axis=1)
         assert clear.mean() > 0.9
         np.testing.assert_array_equal(hasher.encode(X, modality=modality)[clear], expected[modality][clear])
@@ -40,5 +40,5 @@ def test_golden_file_with_featurizers_encodes_raw_objects(path):
         )
 
 
-def test_every_method_has_a_golden_file_of_the_present_format():
+def test_every_method_has_a_golden_file_of_the_current_format():
     assert {path.stem for path in FILES} >= {f"{name}-v{FORMAT_VERSION}" for name in (*models(), "raw")}

@@ -1,4 +1,4 @@
-"""What every hasher promises, run over every hasher."""
+"""The contract of all hashers: every test runs for every hasher."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from diffhash.errors import (
     UnknownModalityError,
 )
 
-# What "auto" would choose by fitting many times; test_refined.py has that.
+# Fixed values instead of "auto", which fits many times; test_refined.py tests "auto".
 FIXED = {"ridge": 0.01, "penalty": 0.003, "negative_target": -1.0, "validation_share": 0.1, "max_iter": 60}
 HASHERS = {
     "diff": dh.DiffHash(n_bits=4, standardize=True),
@@ -38,7 +38,7 @@ HASHERS = {
     ),
     "refined-linear": dh.RefinedHash(n_bits=4, **FIXED, features="linear"),
 }
-# Refined codes are not nested, and rounding may lead their optimisation to another, equally good end.
+# Refined codes are not nested, and rounding may lead the optimisation to another minimum of the same quality.
 ITERATIVE = dh.RefinedHash
 
 
@@ -56,7 +56,7 @@ def bits_of(hasher, X, modality):
     return dh.codes.unpack(hasher.encode(X, modality=modality), hasher.n_bits)
 
 
-def test_fit_returns_self_and_sets_what_it_learned(fitted, small_data):
+def test_fit_returns_self_and_sets_the_learned_attributes(fitted, small_data):
     assert fitted.modalities_ == ("x", "y")
     assert fitted.n_features_in_ == {"x": 128, "y": 64}
     for modality in ("x", "y"):
@@ -116,8 +116,8 @@ def test_every_kind_of_pairs_is_accepted(hasher, small_data, kind):
     assert hasher.encode(small_data.test.views["x"], modality="x").shape == (200, 1)
 
 
-def test_aligned_rows_are_the_same_as_listing_them(hasher, small_data):
-    """The fast path for aligned rows changes nothing."""
+def test_aligned_rows_give_the_same_model_as_listed_pairs(hasher, small_data):
+    """Aligned rows have their own fast code, which must give the same result."""
     i = np.arange(400)
     one = clone(hasher).fit(small_data.train.views, dh.Pairs.aligned(400))
     other = clone(hasher).fit(small_data.train.views, dh.Pairs(positive=(i, i)))
@@ -140,7 +140,7 @@ def test_one_view_learns_one_hash_function(hasher, small_data):
     assert dh.evaluate(codes, codes, truth, truth).mean_average_precision > 0.5
 
 
-def test_a_named_couple_sets_the_direction_and_leaves_others_out(hasher, small_data, small_pairs):
+def test_a_named_couple_sets_the_order_of_views_and_ignores_other_views(hasher, small_data, small_pairs):
     views = {"z": np.ones((7, 2)), "y": small_data.train.views["y"], "x": small_data.train.views["x"]}
     with pytest.raises(UnknownModalityError, match="say between which two"):
         hasher.fit(views, small_pairs)
@@ -151,7 +151,7 @@ def test_a_named_couple_sets_the_direction_and_leaves_others_out(hasher, small_d
 
 
 @pytest.mark.parametrize("form", ["float64", "fortran", "list", "strided", "sparse", "int"])
-def test_forms_of_arrays_are_accepted_and_not_changed(hasher, small_data, small_pairs, form):
+def test_all_forms_of_arrays_are_accepted_and_not_changed(hasher, small_data, small_pairs, form):
     def convert(X):
         X = np.round(X)
         return {
@@ -183,7 +183,7 @@ def test_zero_rows_give_zero_codes(fitted):
     assert fitted.encode(np.empty((0, 128)), modality="x").shape == (0, 1)
 
 
-def test_it_is_a_scikit_learn_estimator(hasher):
+def test_hashers_are_scikit_learn_estimators(hasher):
     parameters = hasher.get_params()
     assert clone(hasher).get_params() == parameters
     assert hasher.set_params(n_bits=7).n_bits == 7
@@ -209,7 +209,7 @@ def test_save_and_load_give_the_same_codes_bit_for_bit(fitted, small_data, tmp_p
         np.testing.assert_array_equal(getattr(loaded, f"{name}_"), getattr(fitted, f"{name}_"))
 
 
-def test_unfitted_use_says_so(hasher, tmp_path):
+def test_using_an_unfitted_hasher_is_an_error(hasher, tmp_path):
     for use in (
         lambda: hasher.encode(np.ones((2, 3)), modality="x"),
         lambda: hasher.project(np.ones((2, 3)), modality="x"),
@@ -220,7 +220,7 @@ def test_unfitted_use_says_so(hasher, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_wrong_features_at_encode_are_told(fitted):
+def test_encode_refuses_wrong_features_and_unknown_modalities(fitted):
     with pytest.raises(
         FeatureCountError, match=r"modality 'x' has 128 features, got an array of shape \(2, 5\)"
     ):
@@ -240,7 +240,7 @@ def bad(small_data, **views):
 
 
 @pytest.mark.parametrize(
-    ("make", "error", "says"),
+    ("make", "error", "message"),
     [
         (
             lambda x: np.where(np.arange(128) == 5, np.nan, x),
@@ -258,9 +258,11 @@ def bad(small_data, **views):
         (lambda x: x[:50], PairsError, "row"),
     ],
 )
-def test_bad_arrays_are_told_and_change_nothing(fitted, small_data, small_pairs, make, error, says):
+def test_bad_arrays_raise_an_error_and_do_not_change_the_hasher(
+    fitted, small_data, small_pairs, make, error, message
+):
     before = {name: fitted.projections_[name].copy() for name in ("x", "y")}
-    with pytest.raises(error, match=says) as caught:
+    with pytest.raises(error, match=message) as caught:
         fitted.fit(bad(small_data, x=make(small_data.train.views["x"])), small_pairs)
     assert isinstance(caught.value, DiffhashError)
     assert str(caught.value).startswith(type(fitted).__name__)
@@ -276,7 +278,7 @@ def test_nan_in_sparse_rows_is_found(hasher, small_data, small_pairs):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "says"),
+    ("pairs", "message"),
     [
         (
             lambda n: dh.Pairs.from_labels(np.zeros(n), np.zeros(n)),
@@ -291,14 +293,14 @@ def test_nan_in_sparse_rows_is_found(hasher, small_data, small_pairs):
         (lambda n: {("x", "y", "z"): dh.Pairs.aligned(n)}, "names two modalities"),
     ],
 )
-def test_bad_pairs_are_told(hasher, small_data, pairs, says):
-    with pytest.raises(InputError, match=says):
+def test_fit_refuses_bad_pairs(hasher, small_data, pairs, message):
+    with pytest.raises(InputError, match=message):
         hasher.fit(small_data.train.views, pairs(400))
     assert not hasattr(hasher, "projections_")
 
 
 @pytest.mark.parametrize("views", [None, {}, [np.ones((3, 2))], {1: np.ones((3, 2))}])
-def test_views_must_be_named(hasher, views):
+def test_views_must_be_a_dict_with_names(hasher, views):
     with pytest.raises(UnknownModalityError):
         hasher.fit(views, dh.Pairs.aligned(3))
 
@@ -309,6 +311,6 @@ def test_n_bits_must_be_a_positive_whole_number(hasher, small_data, small_pairs,
         hasher.set_params(n_bits=n_bits).fit(small_data.train.views, small_pairs)
 
 
-def test_numpy_numbers_are_numbers(hasher, small_data, small_pairs):
+def test_parameters_may_be_numpy_numbers(hasher, small_data, small_pairs):
     hasher.set_params(n_bits=np.int64(3)).fit(small_data.train.views, small_pairs)
     assert hasher.encode(small_data.test.views["x"], modality="x").shape == (200, 1)

@@ -1,4 +1,4 @@
-"""Raw objects through a hasher, in memory and through its file."""
+"""Hashers with featurizers: encoding raw objects, saving and loading."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from diffhash.model.file import read_model, write_model
 from tests.golden.make import raw_inputs, raw_model
 
 
-class Shouting:
-    """A featurizer of a user's own, with something learned."""
+class CapitalCounts:
+    """A featurizer that a user wrote, with parameters and an array."""
 
-    kind = "shouting"
+    kind = "capital-counts"
     n_features = 2
 
     def __init__(self, scale=1.0, offset=(0.0, 0.0)):
@@ -42,7 +42,7 @@ class Shouting:
         return cls(parameters["scale"], arrays["offset"])
 
 
-class Unkeepable(Shouting):
+class CapitalCountsThatCannotBeSaved(CapitalCounts):
     def state(self):
         return {"scale": object()}, {}
 
@@ -58,16 +58,16 @@ def raw():
 
 
 @pytest.fixture
-def shouted():
+def model_with_own_featurizer():
     """A model of which one modality is featurized by a class of the user's own."""
     texts = ["AB", "ab", "Ab c", "QUITE LOUD", "rather quiet", "x"]
-    own = Shouting(2.0, (1.0, -1.0))
+    own = CapitalCounts(2.0, (1.0, -1.0))
     views = {"a": own.transform(texts), "b": np.arange(12.0).reshape(6, 2) ** 2}
     model = dh.DiffHash(n_bits=1).fit(views, dh.Pairs.aligned(6))
     return model.set_featurizers({"a": own}), texts
 
 
-def test_raw_objects_encode_as_their_features(hasher, raw):
+def test_raw_objects_get_the_codes_of_their_features(hasher, raw):
     for modality in ("image", "text"):
         features = hasher.featurize(raw[modality], modality=modality)
         np.testing.assert_array_equal(
@@ -77,7 +77,7 @@ def test_raw_objects_encode_as_their_features(hasher, raw):
     assert hasher.encode_raw(["words never seen"], modality="text").shape == (1, 1)
 
 
-def test_featurizers_travel_in_the_file(hasher, raw, tmp_path):
+def test_featurizers_are_saved_with_the_model(hasher, raw, tmp_path):
     hasher.save(tmp_path / "m")
     for loaded in (
         dh.load(tmp_path / "m"),
@@ -91,7 +91,7 @@ def test_featurizers_travel_in_the_file(hasher, raw, tmp_path):
             )
 
 
-def test_a_model_without_featurizers_has_the_file_it_always_had(hasher, tmp_path):
+def test_the_file_of_a_model_without_featurizers_does_not_mention_them(hasher, tmp_path):
     hasher.set_featurizers({}).save(tmp_path / "m")
 
     header, arrays = read_model(tmp_path / "m")
@@ -101,7 +101,7 @@ def test_a_model_without_featurizers_has_the_file_it_always_had(hasher, tmp_path
     assert dh.load(tmp_path / "m").featurizers_ == {}
 
 
-def test_one_modality_alone_may_have_one(hasher, raw, tmp_path):
+def test_only_one_modality_may_have_a_featurizer(hasher, raw, tmp_path):
     hasher.set_featurizers({"text": hasher.featurizers_["text"]}).save(tmp_path / "m")
 
     loaded = dh.load(tmp_path / "m")
@@ -111,14 +111,14 @@ def test_one_modality_alone_may_have_one(hasher, raw, tmp_path):
         loaded.encode_raw(raw["image"], modality="image")
 
 
-def test_fitting_anew_forgets_them(hasher, small_data, small_pairs):
-    """They made the features of the former fit, not of this one."""
+def test_fitting_again_removes_the_featurizers(hasher, small_data, small_pairs):
+    """They computed the features of the previous fit, not those of this one."""
     hasher.fit(small_data.train.views, small_pairs)
 
     assert hasher.featurizers_ == {}
 
 
-def test_they_must_give_as_many_features(hasher):
+def test_featurizers_must_give_the_number_of_features_of_the_model(hasher):
     before = hasher.featurizers_
     with pytest.raises(FeatureCountError, match=r"was fitted on 40 features.*gives 2212"):
         hasher.set_featurizers({"text": before["text"], "image": PictureFeatures()})
@@ -140,66 +140,68 @@ def test_objects_that_are_not_featurizers_are_refused(hasher, featurizers, error
         hasher.set_featurizers(featurizers)
 
 
-def test_an_unfitted_hasher_takes_none():
+def test_an_unfitted_hasher_refuses_featurizers():
     with pytest.raises(NotFittedError, match=r"DiffHash\.set_featurizers.*Call fit first"):
         dh.DiffHash().set_featurizers({})
 
 
-def test_a_featurizer_of_ones_own_is_given_again_at_loading(shouted, tmp_path):
-    model, texts = shouted
+def test_a_featurizer_of_the_user_is_given_to_load(model_with_own_featurizer, tmp_path):
+    model, texts = model_with_own_featurizer
     model.save(tmp_path / "m")
     expected = model.encode_raw(texts, modality="a")
 
-    for own in (Shouting(2.0, (1.0, -1.0)), Shouting):
+    for own in (CapitalCounts(2.0, (1.0, -1.0)), CapitalCounts):
         loaded = dh.load(tmp_path / "m", featurizers={"a": own})
         np.testing.assert_array_equal(loaded.encode_raw(texts, modality="a"), expected)
 
 
-def test_without_it_the_model_still_encodes_features_and_keeps_its_place(shouted, tmp_path):
-    model, texts = shouted
+def test_without_the_featurizer_a_loaded_model_encodes_features_and_can_be_saved_again(
+    model_with_own_featurizer, tmp_path
+):
+    model, texts = model_with_own_featurizer
     model.save(tmp_path / "m")
 
     loaded = dh.load(tmp_path / "m")
 
     X = model.featurize(texts, modality="a")
     np.testing.assert_array_equal(loaded.encode(X, modality="a"), model.encode(X, modality="a"))
-    with pytest.raises(InputError, match=r"of kind 'shouting'.*load\(path, featurizers="):
+    with pytest.raises(InputError, match=r"of kind 'capital-counts'.*load\(path, featurizers="):
         loaded.encode_raw(texts, modality="a")
     loaded.save(tmp_path / "again")
     assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
 
 
-def test_another_kind_than_the_files_is_refused(shouted, tmp_path):
-    shouted[0].save(tmp_path / "m")
-    other = Shouting()
-    other.kind = "whispering"
+def test_load_refuses_a_featurizer_of_another_kind_than_in_the_file(model_with_own_featurizer, tmp_path):
+    model_with_own_featurizer[0].save(tmp_path / "m")
+    other = CapitalCounts()
+    other.kind = "another-kind"
 
-    with pytest.raises(ParameterError, match=r"'shouting'.*'whispering'"):
+    with pytest.raises(ParameterError, match=r"'capital-counts'.*'another-kind'"):
         dh.load(tmp_path / "m", featurizers={"a": other})
     with pytest.raises(ParameterError, match="dict by modality"):
-        dh.load(tmp_path / "m", featurizers=Shouting())
+        dh.load(tmp_path / "m", featurizers=CapitalCounts())
     with pytest.raises(ParameterError, match="no state"):
-        dh.load(tmp_path / "m", featurizers={"b": Shouting})
+        dh.load(tmp_path / "m", featurizers={"b": CapitalCounts})
 
 
-def test_a_kind_of_ours_cannot_be_taken(shouted):
-    own = Shouting()
+def test_a_featurizer_of_the_user_cannot_have_a_built_in_kind(model_with_own_featurizer):
+    own = CapitalCounts()
     own.kind = "tfidf"
 
     with pytest.raises(ParameterError, match="another one"):
-        shouted[0].set_featurizers({"a": own})
+        model_with_own_featurizer[0].set_featurizers({"a": own})
 
 
-def test_a_state_that_no_file_can_hold_is_told_and_nothing_is_written(shouted, tmp_path):
-    model = shouted[0].set_featurizers({"a": Unkeepable()})
+def test_a_state_that_cannot_be_saved_is_an_error_and_no_file_is_written(model_with_own_featurizer, tmp_path):
+    model = model_with_own_featurizer[0].set_featurizers({"a": CapitalCountsThatCannotBeSaved()})
 
     with pytest.raises(ParameterError, match="plain JSON"):
         model.save(tmp_path / "m")
     assert not list(tmp_path.iterdir())
 
 
-def test_features_of_the_wrong_number_are_told(shouted):
-    model, texts = shouted
+def test_a_featurizer_that_returns_the_wrong_number_of_features_is_an_error(model_with_own_featurizer):
+    model, texts = model_with_own_featurizer
     model.featurizers_["a"].transform = lambda raw: np.ones((len(raw), 3))
 
     with pytest.raises(FeatureCountError, match=r"DiffHash\.encode_raw"):

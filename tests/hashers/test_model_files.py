@@ -1,4 +1,4 @@
-"""Files whose checksum is right and whose contents are not; kernels and parameters through a file."""
+"""Model files with a correct checksum and wrong contents; saving kernels and parameters."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def changed_map(key, value):
         changed_array("map/0/landmarks", lambda a: a.astype(np.int64)),
     ],
 )
-def test_contents_that_do_not_fit_together_are_refused(saved, change):
+def test_load_refuses_contents_that_are_not_consistent(saved, change):
     header, arrays = read_model(saved)
     change(header, arrays)
     write_model(saved, header, arrays)
@@ -90,7 +90,7 @@ def linear(X, landmarks):
 
 
 @pytest.mark.parametrize("given", [linear, {"x": linear}])
-def test_a_kernel_goes_only_to_the_modality_that_had_it(small_data, small_pairs, tmp_path, given):
+def test_load_uses_a_kernel_only_for_the_modality_that_had_one(small_data, small_pairs, tmp_path, given):
     hasher = dh.KernelDiffHash(n_bits=3, n_landmarks=20, kernel={"x": linear, "y": "gaussian"})
     hasher.fit(small_data.train.views, small_pairs).save(tmp_path / "m")
     loaded = dh.load(tmp_path / "m", kernel=given)
@@ -104,7 +104,7 @@ def test_a_kernel_goes_only_to_the_modality_that_had_it(small_data, small_pairs,
         dh.load(tmp_path / "m")
 
 
-def test_a_kernel_that_no_model_wants_is_refused(saved):
+def test_load_refuses_a_kernel_that_the_model_does_not_need(saved):
     with pytest.raises(ParameterError, match="Leave kernel out"):
         dh.load(saved, kernel=linear)
 
@@ -118,7 +118,7 @@ def test_a_kernel_that_no_model_wants_is_refused(saved):
         lambda X: np.asfortranarray(X[:20]),
     ],
 )
-def test_landmarks_of_any_form_survive(small_data, small_pairs, tmp_path, landmarks):
+def test_landmarks_of_any_array_form_can_be_saved(small_data, small_pairs, tmp_path, landmarks):
     given = {m: landmarks(X) for m, X in small_data.train.views.items()}
     hasher = dh.KernelDiffHash(n_bits=3, landmarks=given).fit(small_data.train.views, small_pairs)
     hasher.save(tmp_path / "m")
@@ -127,7 +127,7 @@ def test_landmarks_of_any_form_survive(small_data, small_pairs, tmp_path, landma
     np.testing.assert_array_equal(loaded.encode(X, modality="x"), hasher.encode(X, modality="x"))
 
 
-def test_a_callback_is_not_kept(small_data, tmp_path):
+def test_a_progress_callback_is_not_saved(small_data, tmp_path):
     labels = small_data.train.labels
     hasher = dh.RefinedHash(
         n_bits=4,
@@ -141,7 +141,7 @@ def test_a_callback_is_not_kept(small_data, tmp_path):
     assert dh.load(tmp_path / "m").progress is None
 
 
-def test_bytes_are_those_of_the_file(saved, small_data):
+def test_to_bytes_gives_the_bytes_of_the_file(saved, small_data):
     hasher = dh.load(saved)
     assert hasher.model_.to_bytes() == saved.read_bytes()
     loaded = HashModel.from_bytes(saved.read_bytes(), name="the model in a collection")
@@ -149,12 +149,12 @@ def test_bytes_are_those_of_the_file(saved, small_data):
     np.testing.assert_array_equal(loaded.encode(X, modality="x"), hasher.encode(X, modality="x"))
 
 
-def test_an_unfitted_hasher_has_no_bytes():
+def test_an_unfitted_hasher_has_no_model():
     with pytest.raises(NotFittedError, match="Call fit first"):
         model_of(dh.DiffHash(), caller="save")
 
 
 @pytest.mark.parametrize("spoil", [lambda d: d[:-1], lambda d: d[:20], lambda d: b"", lambda d: b"x" * 99])
-def test_bad_bytes_are_told_under_their_name(saved, spoil):
+def test_the_error_about_bad_bytes_has_their_name(saved, spoil):
     with pytest.raises(ModelFileError, match="the model in a collection"):
         HashModel.from_bytes(spoil(saved.read_bytes()), name="the model in a collection")

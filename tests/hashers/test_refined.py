@@ -1,4 +1,4 @@
-"""What is particular to RefinedHash: its own choices, its guards, and bad luck."""
+"""RefinedHash: accuracy, constant bits, progress, and difficult data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_auto_beats_the_plain_method_on_unseen_objects(data, pairs):
     assert refined.losses_[-1] < refined.losses_[0]
 
 
-def test_more_bits_than_features_and_than_rank_do_not_hurt(data, pairs):
+def test_more_bits_than_features_do_not_lower_the_accuracy(data, pairs):
     scores = [
         score(dh.RefinedHash(n_bits=m, **FIXED).fit(data.train.views, pairs), data.test) for m in (8, 32, 130)
     ]
@@ -55,7 +55,7 @@ def test_no_bit_is_constant_on_the_training_objects(data, pairs):
 
 
 def test_progress_is_called_with_falling_losses():
-    """Too few objects to hold any out, so that refinement runs whatever it gains."""
+    """With too few objects for a search, the refinement always runs."""
     rng = np.random.default_rng(2)
     x = rng.normal(size=(6, 5))
     seen = []
@@ -67,7 +67,7 @@ def test_progress_is_called_with_falling_losses():
     np.testing.assert_array_equal(hasher.losses_, [loss for _, loss in seen])
 
 
-def test_stopping_while_the_loss_still_falls_is_told():
+def test_stopping_while_the_loss_still_falls_gives_a_warning():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(200, 30))
     views = {"x": x, "y": x @ rng.normal(size=(30, 30))}
@@ -79,15 +79,15 @@ def test_stopping_while_the_loss_still_falls_is_told():
 
 
 @pytest.mark.parametrize("n", [4, 9])
-def test_tiny_sets_are_learned_without_a_search(n):
-    """Fewer objects than bits, too few to hold any out."""
+def test_a_few_objects_are_fitted_without_a_search(n):
+    """There are fewer objects than bits, and too few to hold some out."""
     rng = np.random.default_rng(1)
     views = {"x": rng.normal(size=(n, 5)), "y": rng.normal(size=(n, 3))}
     hasher = dh.RefinedHash(n_bits=16).fit(views, dh.Pairs.aligned(n))
     assert hasher.encode(views["x"], modality="x").shape == (n, 2)
 
 
-def test_repeated_rows_and_wild_scales(data, pairs):
+def test_repeated_rows_and_very_different_scales_do_not_lower_the_accuracy(data, pairs):
     scale = 10.0 ** np.linspace(-6, 6, 128)
     views = {"x": (data.train.views["x"] * scale).astype(np.float64), "y": data.train.views["y"]}
     views = {m: np.concatenate([X, X]) for m, X in views.items()}
@@ -115,7 +115,7 @@ def test_separable_data_does_not_diverge():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "says"),
+    ("parameters", "message"),
     [
         ({"features": "deep"}, "features must be one of"),
         ({"metric": "cosine"}, "metric must be one of"),
@@ -129,24 +129,26 @@ def test_separable_data_does_not_diverge():
         ({"max_iter": 0}, "max_iter"),
     ],
 )
-def test_bad_parameters(data, pairs, parameters, says):
-    with pytest.raises(ParameterError, match=says):
+def test_bad_parameters_raise_an_error(data, pairs, parameters, message):
+    with pytest.raises(ParameterError, match=message):
         dh.RefinedHash(n_bits=4, **parameters).fit(data.train.views, pairs)
 
 
-def test_held_out_objects_share_nothing_with_the_others():
+def test_held_out_objects_are_not_in_the_other_part():
     labels = np.arange(40) % 4
     resolved = dh.Pairs.from_labels(labels, labels).resolve(40, 40)
     split, other = hold_out(resolved, 0.25, 1000, np.random.default_rng(0), 2)
     assert len(split.scored_rows[0]) == 10
     assert not set(split.fit_rows[0]) & set(split.scored_rows[0])
-    assert not set(split.scored_rows[0]) & set(other.scored_rows[0]), "others judge the second time"
+    assert not set(split.scored_rows[0]) & set(other.scored_rows[0]), (
+        "the second split has other scored objects"
+    )
     assert split.scored_pairs.n_positive == sum(
         labels[i] == labels[j] for i in split.scored_rows[0] for j in split.scored_rows[1]
     )
 
 
-def test_scores_prefer_codes_that_agree():
+def test_codes_that_agree_have_a_higher_score():
     good = np.array([[0], [255], [0], [255]], dtype=np.uint8)
     bad = good[::-1]
     labels = [0, 1, 0, 1]
@@ -161,8 +163,8 @@ def test_scores_prefer_codes_that_agree():
         assert score_codes(good, bad, resolved) < 0.5
 
 
-def test_texts_as_scikit_learn_makes_them_are_learned_from(data):
-    """A csr_matrix, whose * is a matrix product; never negative, so that Hellinger's distance is tried."""
+def test_a_csr_matrix_gives_the_same_codes_as_a_dense_array(data):
+    """For a csr_matrix, ``*`` is a matrix product. No value is negative, so "hellinger" is tried."""
     words = scipy.sparse.csr_matrix(np.maximum(data.train.views["y"], 0.0))
     views = {"x": data.train.views["x"], "y": words}
     hasher = dh.RefinedHash(n_bits=8, n_landmarks=40).fit(views, dh.Pairs.aligned(words.shape[0]))

@@ -1,4 +1,4 @@
-"""How RefinedHash chooses: what it tries, when it gives up, and which of equals it takes."""
+"""How RefinedHash chooses its settings: which it tries, which it drops, and how it decides between equals."""
 
 from __future__ import annotations
 
@@ -11,60 +11,66 @@ from diffhash.hashers.refined import estimator as refined
 from diffhash.hashers.refined import fit as refined_fit
 from diffhash.hashers.refined import search as refined_search
 from diffhash.hashers.refined.fit import make_fitter
-from diffhash.hashers.refined.search import SettingSearch, Trial, _rivals, score_of_training, some_rows
+from diffhash.hashers.refined.search import (
+    SettingSearch,
+    Trial,
+    _settings_to_compare,
+    rows_to_compare,
+    score_training_rows,
+)
 from diffhash.hashers.refined.settings import as_start, search_effort, search_plan
-from diffhash.learning.refinement import PairLoss
+from diffhash.learning.pair_loss import PairLoss
 from diffhash.pairs.holdout import hold_out
 
 
 class FixedTrial:
-    """Gives fixed scores and records which settings were asked for."""
+    """Returns fixed scores and records the settings that were tried."""
 
     def __init__(self, scores, known=None):
-        self.scores, self.known_scores, self.asked = scores, known or {}, []
+        self.scores, self.known_scores, self.tried = scores, known or {}, []
 
     def score(self, setting):
-        self.asked.append(setting)
+        self.tried.append(setting)
         return self.scores[setting]
 
     def score_among_known(self, setting):
         return self.known_scores[setting]
 
 
-def test_what_is_clearly_worse_on_one_split_is_not_tried_on_the_next():
+def test_a_setting_that_is_clearly_worse_on_one_split_is_not_tried_on_the_next():
     first, second = FixedTrial({"a": 0.80, "b": 0.79, "c": 0.5}), FixedTrial({"a": 0.6, "b": 0.7})
     search = SettingSearch([first, second])
     assert search.try_all(["a", "b", "c"]) == "b"
-    assert second.asked == ["a", "b"]
+    assert second.tried == ["a", "b"]
 
 
-def test_a_later_setting_must_hold_its_own_against_earlier_ones():
+def test_later_settings_are_compared_with_earlier_ones():
     first, second = FixedTrial({"a": 0.8, "b": 0.7}), FixedTrial({"a": 0.8})
     search = SettingSearch([first, second])
     assert search.try_all(["a"]) == "a"
     assert search.try_all(["a", "b"]) == "a"
-    assert first.asked == ["a", "b"]
+    assert first.tried == ["a", "b"]
     assert search.try_all([]) == "a"
 
 
-def test_of_equals_the_one_that_finds_known_objects_best():
+def test_among_equal_scores_the_setting_that_finds_known_objects_best_is_chosen():
     trial = FixedTrial({"a": 0.80, "b": 0.79, "c": 0.775}, {"a": 0.3, "b": 0.5, "c": 0.9})
     search = SettingSearch([trial])
     search.try_all(["a", "b", "c"])
-    assert search.settle(lambda setting: setting) == "b"
+    assert search.best_among_known(lambda setting: setting) == "b"
 
 
-def test_of_equals_among_known_objects_the_better_one():
+def test_among_equal_scores_on_known_objects_the_setting_with_the_higher_score_is_chosen():
     search = SettingSearch([FixedTrial({"a": 0.795, "b": 0.80}, {"a": 0.0, "b": 0.0})])
     search.try_all(["a", "b"])
-    assert search.settle(lambda setting: setting) == "b"
+    assert search.best_among_known(lambda setting: setting) == "b"
 
 
-def test_what_is_chosen_is_not_below_its_own_start():
+def test_the_start_is_chosen_if_it_scores_higher_than_the_chosen_setting():
     trial = FixedTrial({"a": 0.80, "b": 0.79, "start of b": 0.795}, {"a": 0.3, "b": 0.5})
     search = SettingSearch([trial])
     search.try_all(["a", "b"])
-    assert search.settle(lambda setting: f"start of {setting}") == "start of b"
+    assert search.best_among_known(lambda setting: f"start of {setting}") == "start of b"
 
 
 @pytest.mark.parametrize("linear", [False, True])
@@ -82,8 +88,8 @@ def test_given_values_are_not_varied(partnered, linear):
     assert {as_start(s) for s in tried} == {as_start(s) for s in refined}
 
 
-def test_partners_that_a_start_serves_best_are_left_as_they_start():
-    """One pair for each object and noise in all directions: refinement fits the noise."""
+def test_the_start_is_not_refined_if_refinement_fits_noise():
+    """Each object has one partner, and there is noise in all directions."""
     rng = np.random.default_rng(4)
     z = rng.normal(size=(900, 12))
     views = {m: z + 0.7 * rng.normal(size=z.shape) for m in "xy"}
@@ -99,8 +105,8 @@ def test_partners_that_a_start_serves_best_are_left_as_they_start():
 
 
 @pytest.mark.parametrize("one_view", [False, True])
-def test_of_listed_pairs_whole_pairs_are_held_out(one_view):
-    """Among objects drawn one by one hardly any would have their partner."""
+def test_with_listed_pairs_whole_pairs_are_held_out(one_view):
+    """If single objects were drawn, few would have their partner in the same part."""
     rng = np.random.default_rng(0)
     n = 2000
     i = rng.permutation(n // 2)
@@ -120,7 +126,7 @@ def test_of_listed_pairs_whole_pairs_are_held_out(one_view):
 
 
 @pytest.mark.parametrize("kind", ["labels", "several labels", "aligned", "listed"])
-def test_the_score_among_known_objects_is_that_of_evaluation(kind):
+def test_the_score_among_known_objects_equals_the_mean_average_precision(kind):
     rng = np.random.default_rng(3)
     n = 60
     labels = rng.integers(0, 4, n)
@@ -164,7 +170,7 @@ def test_the_score_among_known_objects_is_that_of_evaluation(kind):
     assert trial.score_among_known(setting) == pytest.approx(np.mean(found))
 
 
-def test_captions_stay_with_their_picture():
+def test_all_captions_of_a_picture_are_in_the_same_part():
     resolved = dh.Pairs((np.repeat(np.arange(100), 5), np.random.default_rng(0).permutation(500))).resolve(
         100, 500
     )
@@ -175,8 +181,8 @@ def test_captions_stay_with_their_picture():
         assert split.scored_pairs.n_positive == 125
 
 
-def test_rows_without_a_partner_take_part_in_what_room_is_left():
-    """Few pairs among many rows: what the features look like is to be learned from all of them."""
+def test_rows_without_a_partner_are_added_up_to_the_limit():
+    """With few pairs and many rows, feature maps should be learned from all rows."""
     i = np.arange(20)
     resolved = dh.Pairs((i, i + 5)).resolve(300, 200)
     (split,) = hold_out(resolved, 0.25, 250, np.random.default_rng(1))
@@ -189,8 +195,8 @@ def test_rows_without_a_partner_take_part_in_what_room_is_left():
     assert split.fit_pairs.n_positive + split.scored_pairs.n_positive == 20
 
 
-def test_a_part_that_nothing_can_be_learned_from_does_not_end_the_fit():
-    """All rows that have a partner are alike."""
+def test_a_part_with_constant_features_does_not_make_fit_fail():
+    """All rows with a partner are equal."""
     rng = np.random.default_rng(0)
     x, y = np.zeros((80, 6)), rng.normal(size=(80, 5))
     x[40:] = rng.normal(size=(40, 6))
@@ -200,13 +206,13 @@ def test_a_part_that_nothing_can_be_learned_from_does_not_end_the_fit():
     assert hasher.encode(x, modality="x").shape == (80, 1)
 
 
-def test_sampled_positives_are_still_known_by_their_labels():
+def test_labels_are_used_even_if_the_positives_were_sampled():
     data = dh.datasets.make_paper_data(n_classes=8, n_train=300, n_test=200, center_scale=3.0, random_state=1)
     labels = data.train.labels.values()
     hasher = dh.RefinedHash(n_bits=16, n_landmarks=100).fit(
         data.train.views, dh.Pairs.from_labels(*labels, 2000, random_state=0)
     )
-    assert len(hasher.losses_) > 0, "many belong together: refined"
+    assert len(hasher.losses_) > 0, "with labels the model is refined"
     codes = [hasher.encode(X, modality=m) for m, X in data.test.views.items()]
     truth = data.test.labels["x"]
     assert dh.evaluate(*codes, truth, truth).mean_average_precision > 0.8
@@ -214,7 +220,9 @@ def test_sampled_positives_are_still_known_by_their_labels():
 
 @pytest.mark.parametrize("one_view", [False, True])
 @pytest.mark.parametrize("better", ["first", "second"])
-def test_of_more_classes_than_bits_the_better_target_is_kept(better, one_view, monkeypatch):
+def test_with_more_classes_than_bits_both_targets_are_fitted_and_the_better_one_is_kept(
+    better, one_view, monkeypatch
+):
     data = dh.datasets.make_paper_data(n_classes=8, n_train=200, n_test=100, center_scale=3.0, random_state=1)
     view, labels = data.train.views["x"], data.train.labels
     views = {"x": view} if one_view else data.train.views
@@ -227,11 +235,11 @@ def test_of_more_classes_than_bits_the_better_target_is_kept(better, one_view, m
             targets.append(negative_target)
 
     def score(*arguments):
-        scores.append(score_of_training(*arguments))
+        scores.append(score_training_rows(*arguments))
         return float(len(scores) == (1 if better == "first" else 2))
 
     monkeypatch.setattr(refined_fit, "PairLoss", Loss)
-    monkeypatch.setattr(refined, "score_of_training", score)
+    monkeypatch.setattr(refined, "score_training_rows", score)
     settings = {"features": "linear", "ridge": 0.01, "penalty": 0.003}
     hasher = dh.RefinedHash(
         n_bits=6, **settings, progress=lambda i, loss: seen.append((i, loss)), max_iter=5, min_share=0.3
@@ -260,39 +268,39 @@ def test_of_more_classes_than_bits_the_better_target_is_kept(better, one_view, m
     assert scores[0 if better == "first" else 1] == pytest.approx(expected)
 
 
-def test_enough_bits_or_a_given_target_leave_nothing_to_compete():
+def test_with_enough_bits_or_a_given_target_only_one_setting_is_fitted():
     labels = np.repeat(np.arange(5), 4)
     pairs = dh.Pairs.from_labels(labels, labels).resolve(20, 20)
     setting = search_plan(dh.RefinedHash(n_bits=3)._given(), partnered=False, histograms=False)[0][0]
-    assert len(_rivals(setting, pairs, dh.RefinedHash(n_bits=3)._given())) == 1
-    assert _rivals(setting, pairs, dh.RefinedHash(n_bits=4)._given()) == []
-    assert _rivals(setting, pairs, dh.RefinedHash(n_bits=3, negative_target=-0.7)._given()) == []
-    assert _rivals(as_start(setting), pairs, dh.RefinedHash(n_bits=3)._given()) == []
+    assert len(_settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=3)._given())) == 1
+    assert _settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=4)._given()) == []
+    assert _settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=3, negative_target=-0.7)._given()) == []
+    assert _settings_to_compare(as_start(setting), pairs, dh.RefinedHash(n_bits=3)._given()) == []
     listed = dh.Pairs((np.arange(20), np.arange(20))).resolve(20, 20)
-    assert _rivals(setting, listed, dh.RefinedHash(n_bits=3)._given()) == []
+    assert _settings_to_compare(setting, listed, dh.RefinedHash(n_bits=3)._given()) == []
     sets = dh.Pairs.from_labels(np.eye(5, dtype=bool)[labels], np.eye(5, dtype=bool)[labels]).resolve(20, 20)
-    assert _rivals(setting, sets, dh.RefinedHash(n_bits=3)._given()) == []
+    assert _settings_to_compare(setting, sets, dh.RefinedHash(n_bits=3)._given()) == []
 
 
-def test_a_rival_must_hold_its_own_against_its_start():
-    trial, other = FixedTrial({"a": 0.8, "rival": 0.5, "start": 0.6}), FixedTrial({"a": 0.8})
+def test_is_as_good_compares_two_settings_on_the_first_split():
+    trial, other = FixedTrial({"a": 0.8, "other": 0.5, "start": 0.6}), FixedTrial({"a": 0.8})
     search = SettingSearch([trial, other])
     search.try_all(["a"])
-    assert not search.is_as_good("rival", "start")
+    assert not search.is_as_good("other", "start")
     assert search.is_as_good("a", "start")
-    assert trial.asked == ["a", "rival", "start"]
-    assert other.asked == ["a"]
+    assert trial.tried == ["a", "other", "start"]
+    assert other.tried == ["a"]
 
 
-def test_rows_that_tell_how_well_training_went_are_the_same_objects(monkeypatch):
-    """Of two independent draws from many small classes hardly any would have a partner."""
+def test_rows_to_compare_are_the_same_objects_in_both_views(monkeypatch):
+    """With many small classes, few rows of two independent draws would have a partner."""
     monkeypatch.setattr(refined_search, "_COMPARED_OBJECTS", 10)
     labels, rng = np.arange(50), np.random.default_rng(0)
-    x, y = some_rows(dh.Pairs.from_labels(labels, labels).resolve(50, 50), rng)
+    x, y = rows_to_compare(dh.Pairs.from_labels(labels, labels).resolve(50, 50), rng)
     assert len(x) == 10
     np.testing.assert_array_equal(x, y)
-    x, y = some_rows(dh.Pairs.from_labels(labels, labels[:30]).resolve(50, 30), rng)
+    x, y = rows_to_compare(dh.Pairs.from_labels(labels, labels[:30]).resolve(50, 30), rng)
     assert len(set(x)) == len(set(y)) == 10
     assert max(y) < 30
-    x, y = some_rows(dh.Pairs.from_labels(labels).resolve(50), rng)
+    x, y = rows_to_compare(dh.Pairs.from_labels(labels).resolve(50), rng)
     np.testing.assert_array_equal(x, y)

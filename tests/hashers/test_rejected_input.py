@@ -18,7 +18,7 @@ def test_seeds_are_checked(small_data, small_pairs, seed):
         dh.Pairs.from_labels([0, 1], [0, 1], 1, 1, random_state=seed)
 
 
-def test_ragged_rows_masks_wild_kernels_and_gammas_get_one_clear_error(small_data, small_pairs):
+def test_ragged_rows_masked_arrays_nan_kernels_and_huge_gammas_raise_one_clear_error(small_data, small_pairs):
     hasher = dh.DiffHash(n_bits=4).fit(small_data.train.views, small_pairs)
     with pytest.raises(InputError, match="differ in length"):
         hasher.encode([[1.0, 2.0], [1.0]], modality="x")

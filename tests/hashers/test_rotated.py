@@ -1,4 +1,4 @@
-"""More bits than useful directions: inside the useful subspace they never hurt."""
+"""Rotated bits: more bits than useful directions do not lower the accuracy."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ def precision(hasher, data):
     return dh.evaluate(*codes, data.test.labels["x"], data.test.labels["y"]).mean_average_precision
 
 
-def test_useful_rank_is_the_number_of_classes_less_one(data, pairs):
-    """Six class means span five dimensions about their mean; the other 59 directions are chance."""
+def test_useful_rank_is_the_number_of_classes_minus_one(data, pairs):
+    """Six class means span five dimensions around their mean; the other 59 directions are random."""
     hasher = dh.DiffHash(n_bits=16, whiten=True, rotate=True).fit(data.train.views, pairs)
     assert len(hasher.singular_values_) == 5
 
 
-def test_useful_rank_is_one_when_pairs_mean_nothing(rng):
+def test_useful_rank_is_about_one_when_pairs_are_random(rng):
     views = {"x": rng.normal(size=(300, 10)), "y": rng.normal(size=(300, 8))}
     hasher = dh.DiffHash(n_bits=4, rotate=True).fit(views, dh.Pairs.aligned(300))
-    assert len(hasher.singular_values_) <= 2, "one in six tests lets a direction of chance through"
+    assert len(hasher.singular_values_) <= 2, "in one of six cases a random direction passes the test"
 
 
-def test_doubling_the_bits_never_hurts(data):
-    """The plain form falls when its bits outnumber the five useful directions; the rotated one does not."""
+def test_doubling_the_bits_does_not_lower_the_accuracy(data):
+    """Without rotation the accuracy falls with more bits than the five useful directions."""
     labels = data.train.labels
     pairs = dh.Pairs.from_labels(labels["x"], labels["y"], 2_000, 20_000, random_state=0)
     plain, rotated = (
@@ -50,7 +50,7 @@ def test_doubling_the_bits_never_hurts(data):
             lambda b: dh.DiffHash(n_bits=b, whiten=True, rotate=True),
         )
     )
-    assert plain[-1] < plain[0], "else this test shows nothing"
+    assert plain[-1] < plain[0], "otherwise this test shows nothing"
     assert np.all(np.diff(rotated) > -0.01)
     assert rotated[-1] > 0.95
 
@@ -63,20 +63,20 @@ def test_doubling_the_bits_never_hurts(data):
     ],
     ids=str,
 )
-def test_bits_may_outnumber_the_features(data, pairs, hasher):
+def test_there_may_be_more_bits_than_features(data, pairs, hasher):
     hasher.fit(data.train.views, pairs)
     bits = dh.codes.unpack(hasher.encode(data.test.views["x"], modality="x"), 150)
     assert precision(hasher, data) > 0.9
     assert np.all((bits.mean(axis=0) > 0.01) & (bits.mean(axis=0) < 0.99))
-    assert len(np.unique(bits.T, axis=0)) > 10, "several rotations, not one repeated"
+    assert len(np.unique(bits.T, axis=0)) > 10, "several different rotations"
 
 
-def test_the_plain_form_still_refuses_and_names_the_way_out(data, pairs):
+def test_without_rotation_the_error_about_too_many_bits_recommends_rotate(data, pairs):
     with pytest.raises(TooManyBitsError, match="rotate=True"):
         dh.DiffHash(n_bits=65).fit(data.train.views, pairs)
 
 
-def test_one_view_uses_one_frame(data):
+def test_rotation_works_with_one_view(data):
     labels = data.train.labels["x"]
     hasher = dh.DiffHash(n_bits=24, whiten=True, rotate=True)
     hasher.fit({"x": data.train.views["x"]}, dh.Pairs.from_labels(labels, labels))
@@ -86,7 +86,7 @@ def test_one_view_uses_one_frame(data):
     assert own.mean_average_precision > 0.9
 
 
-def test_rotated_frames_keep_the_subspace(rng):
+def test_as_many_bits_as_directions_give_an_orthogonal_matrix(rng):
     values = rng.normal(size=(200, 3)) * [3, 2, 1]
     (mix,) = bits_in_subspace([values], np.ones(3), 3, np.random.default_rng(0))
     np.testing.assert_allclose(mix.T @ mix / np.trace(mix.T @ mix) * 3, np.eye(3), atol=1e-6)
@@ -113,7 +113,7 @@ def test_rotation_depends_on_random_state(data, pairs, kernel):
     def codes(seed):
         options = {"n_bits": 16, "whiten": True, "rotate": True, "random_state": seed}
         if kernel:
-            # Fixed landmarks, so that the seed matters to the rotation only.
+            # Fixed landmarks, so that the seed affects only the rotation.
             landmarks = {m: X[:40] for m, X in data.train.views.items()}
             hasher = dh.KernelDiffHash(landmarks=landmarks, **options)
         else:

@@ -1,4 +1,4 @@
-"""What is particular to DiffHash, KernelDiffHash and BoostedHash."""
+"""Behaviour of DiffHash, KernelDiffHash and BoostedHash that other hashers do not have."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ def test_projections_are_orthonormal_and_singular_values_sorted(small_data, smal
     assert np.all(np.diff(hasher.singular_values_) <= 0)
 
 
-def test_too_many_bits_name_the_limit_and_the_ways_out(small_data, small_pairs):
-    with pytest.raises(TooManyBitsError, match=r"n_bits=65 .* the 64 .*64 features of 'y'.*KernelDiffHash"):
+def test_an_error_about_too_many_bits_shows_the_limit_and_how_to_get_more(small_data, small_pairs):
+    with pytest.raises(
+        TooManyBitsError, match=r"n_bits=65 .* limit of 64 .*64 features of 'y'.*KernelDiffHash"
+    ):
         dh.DiffHash(n_bits=65).fit(small_data.train.views, small_pairs)
-    with pytest.raises(TooManyBitsError, match=r"n_bits=31 .* the 30 .*30 features of 'y'.*more landmarks"):
+    with pytest.raises(
+        TooManyBitsError, match=r"n_bits=31 .* limit of 30 .*30 features of 'y'.*more landmarks"
+    ):
         dh.KernelDiffHash(n_bits=31, n_landmarks={"x": 40, "y": 30}).fit(small_data.train.views, small_pairs)
 
 
-def test_bits_above_the_rank_are_warned_of(small_data):
-    """Five classes determine four directions; the fifth is an artefact."""
+def test_more_bits_than_the_rank_give_a_warning(small_data):
+    """Five classes determine four directions; all others are arbitrary."""
     labels = small_data.train.labels
     with pytest.warns(RankWarning, match="determine only 4 of the 6 bits"):
         dh.DiffHash(n_bits=6).fit(small_data.train.views, dh.Pairs.from_labels(labels["x"], labels["y"]))
@@ -45,7 +49,7 @@ def test_infinite_gamma_needs_negatives_only_for_joint_thresholds(small_data):
         dh.DiffHash(n_bits=4, gamma=np.inf).fit(small_data.train.views, only_positive)
 
 
-def test_infinite_gamma_and_parameters_by_modality_survive_saving(small_data, small_pairs, tmp_path):
+def test_infinite_gamma_and_parameters_by_modality_can_be_saved(small_data, small_pairs, tmp_path):
     hasher = dh.KernelDiffHash(
         n_bits=3,
         gamma=np.inf,
@@ -62,7 +66,7 @@ def test_infinite_gamma_and_parameters_by_modality_survive_saving(small_data, sm
     assert loaded.maps_["y"].n_features_out == 10
 
 
-def test_own_kernels_are_passed_again_to_load(small_data, small_pairs, tmp_path):
+def test_kernel_functions_must_be_passed_to_load(small_data, small_pairs, tmp_path):
     def linear(X, landmarks):
         return X @ landmarks.T
 
@@ -75,7 +79,7 @@ def test_own_kernels_are_passed_again_to_load(small_data, small_pairs, tmp_path)
     np.testing.assert_array_equal(loaded.encode(X, modality="x"), hasher.encode(X, modality="x"))
 
 
-def test_difference_statistic_is_for_one_view(small_data, small_pairs):
+def test_difference_statistic_needs_one_view(small_data, small_pairs):
     with pytest.raises(ParameterError, match="one view"):
         dh.DiffHash(n_bits=4, statistic="difference").fit(small_data.train.views, small_pairs)
     labels, X = small_data.train.labels["x"], small_data.train.views["x"]
@@ -85,7 +89,7 @@ def test_difference_statistic_is_for_one_view(small_data, small_pairs):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "says"),
+    ("parameters", "message"),
     [
         ({"thresholds": "best"}, "thresholds must be one of"),
         ({"miss_weight": 0}, "miss_weight"),
@@ -98,13 +102,13 @@ def test_difference_statistic_is_for_one_view(small_data, small_pairs):
         ({"statistic": "ratio"}, "statistic must be one of"),
     ],
 )
-def test_bad_parameters_of_diff_hash(small_data, small_pairs, parameters, says):
-    with pytest.raises(ParameterError, match=says):
+def test_bad_parameters_of_diff_hash_raise_an_error(small_data, small_pairs, parameters, message):
+    with pytest.raises(ParameterError, match=message):
         dh.DiffHash(n_bits=4, **parameters).fit(small_data.train.views, small_pairs)
 
 
 @pytest.mark.parametrize(
-    ("parameters", "says"),
+    ("parameters", "message"),
     [
         ({"n_landmarks": 401}, "400 objects, fewer than n_landmarks=401"),
         ({"n_landmarks": 0}, "n_landmarks"),
@@ -116,15 +120,15 @@ def test_bad_parameters_of_diff_hash(small_data, small_pairs, parameters, says):
         ({"kernel": "linear"}, "kernel must be"),
     ],
 )
-def test_bad_parameters_of_kernel_diff_hash(small_data, small_pairs, parameters, says):
-    with pytest.raises(ParameterError, match=says):
+def test_bad_parameters_of_kernel_diff_hash_raise_an_error(small_data, small_pairs, parameters, message):
+    with pytest.raises(ParameterError, match=message):
         dh.KernelDiffHash(**{"n_bits": 4, "n_landmarks": 50, **parameters}).fit(
             small_data.train.views, small_pairs
         )
 
 
 @pytest.mark.parametrize(
-    ("parameters", "says"),
+    ("parameters", "message"),
     [
         ({"n_directions": 0}, "n_directions"),
         ({"sample_size": 100}, "sample_size must be two numbers"),
@@ -133,8 +137,8 @@ def test_bad_parameters_of_kernel_diff_hash(small_data, small_pairs, parameters,
         ({"min_share": -0.1}, "min_share"),
     ],
 )
-def test_bad_parameters_of_boosted_hash(small_data, small_pairs, parameters, says):
-    with pytest.raises(ParameterError, match=says):
+def test_bad_parameters_of_boosted_hash_raise_an_error(small_data, small_pairs, parameters, message):
+    with pytest.raises(ParameterError, match=message):
         dh.BoostedHash(n_bits=2, **parameters).fit(small_data.train.views, small_pairs)
 
 
@@ -144,17 +148,17 @@ def test_boosted_codes_may_be_longer_than_the_features(small_data, small_pairs):
     assert hasher.correlations_.shape == (70,)
 
 
-def test_objects_are_not_enumerated_in_pairs():
-    """All pairs of 30,000 aligned rows would be 9e8; the fit neither lists nor samples them."""
+def test_pairs_of_aligned_rows_are_not_listed():
+    """30,000 aligned rows have 9e8 pairs; the fit neither lists nor samples them."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(30_000, 6)).astype(np.float32)
     y = (x @ rng.normal(size=(6, 5))).astype(np.float32)
     hasher = dh.DiffHash(n_bits=5).fit({"x": x, "y": y}, dh.Pairs.aligned(30_000))
-    agreement = np.bitwise_count(hasher.encode(x, modality="x") ^ hasher.encode(y, modality="y")).mean()
-    assert agreement < 1.5
+    distance = np.bitwise_count(hasher.encode(x, modality="x") ^ hasher.encode(y, modality="y")).mean()
+    assert distance < 1.5
 
 
-def test_whitened_kernel_features_have_the_wider_kernel_unless_one_is_given():
+def test_with_whitening_the_default_bandwidth_is_the_median():
     rng = np.random.default_rng(0)
     views = {m: rng.normal(size=(80, 5)) for m in ("x", "y")}
 

@@ -9,7 +9,7 @@ import scipy.sparse
 import diffhash as dh
 
 
-def test_sparse_float32_rows_far_from_zero_keep_their_digits():
+def test_sparse_float32_rows_far_from_zero_keep_their_precision():
     rng = np.random.default_rng(0)
     x = (rng.normal(size=(20_000, 5)) @ rng.normal(size=(5, 5)) + 300).astype(np.float32)
     y = (x @ rng.normal(size=(5, 4))).astype(np.float32)
@@ -31,7 +31,7 @@ def test_one_outlier_does_not_make_bits_constant(small_data, small_pairs, method
     assert share.max() <= 0.99
 
 
-def test_refined_hash_takes_similar_opposites_and_few_different_objects():
+def test_refined_hash_can_fit_opposite_similar_objects_and_few_different_objects():
     rng = np.random.default_rng(0)
     x = rng.normal(size=(40, 4))
     opposites = np.concatenate([x, -x])
@@ -43,7 +43,7 @@ def test_refined_hash_takes_similar_opposites_and_few_different_objects():
     assert hasher.encode(views["x"], modality="x").shape == (300, 1)
 
 
-def test_as_many_classes_as_objects_are_summed_like_aligned_rows():
+def test_one_class_per_object_gives_the_same_model_as_aligned_rows():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(3000, 6)), rng.normal(size=(3000, 5))
     y[:, :3] += x[:, :3]

@@ -1,4 +1,4 @@
-"""Boosting: weights, directions and the choice of each bit against slow references."""
+"""Boosting: weights, directions and bits are compared with slow references."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def toy_problem(seed, n=30):
 
 @given(st.integers(1, 6), st.integers(1, 6), st.data())
 def test_weights_follow_adaboost(n_positive, n_negative, data):
-    """Weights become w exp(-alpha s xi eta), normalised, with alpha = 1/2 ln((1 + r) / (1 - r)), pair by pair."""
+    """A weight becomes w exp(-alpha s xi eta), then normalised, with alpha = 1/2 ln((1 + r) / (1 - r))."""
     n = n_positive + n_negative
     index = np.arange(n_positive), np.arange(n_positive)
     other = np.arange(n_negative) + n_positive, np.arange(n_negative)
@@ -49,8 +49,8 @@ def test_weights_follow_adaboost(n_positive, n_negative, data):
         np.testing.assert_allclose(boosted.weights, weights, atol=1e-9)
 
 
-def test_after_an_update_the_bit_is_no_better_than_chance(rng):
-    """AdaBoost's invariant: under the new weights the last bit has no correlation left."""
+def test_after_an_update_the_last_bit_has_no_correlation(rng):
+    """An invariant of AdaBoost: with the new weights the correlation of the last bit is 0."""
     boosted = PairWeights((np.arange(50), np.arange(50)), (np.arange(80), np.arange(80)))
     agrees = rng.random(130) < np.repeat([0.8, 0.3], [50, 80])
     boosted.update(agrees)
@@ -65,7 +65,7 @@ def test_directions_are_the_leading_singular_pairs(rng):
     np.testing.assert_allclose(np.diag(left.T @ moment @ right), values[:3], atol=1e-10)
 
 
-def test_one_view_takes_the_largest_eigenvalues_of_the_symmetric_part(rng):
+def test_one_view_uses_the_largest_eigenvalues_of_the_symmetric_part(rng):
     moment = rng.normal(size=(5, 5))
     left, right = leading_directions(moment, 2, one_view=True)
     np.testing.assert_array_equal(left, right)
@@ -74,8 +74,8 @@ def test_one_view_takes_the_largest_eigenvalues_of_the_symmetric_part(rng):
 
 
 @pytest.mark.parametrize("n_directions", [1, 3])
-def test_bits_equal_a_slow_boosting(n_directions):
-    """The whole loop, with sums and error counts written out pair by pair."""
+def test_bits_equal_those_of_a_slow_implementation(n_directions):
+    """The reference computes sums and errors with a loop over pairs."""
     x, y, pairs = toy_problem(5)
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     index = [*zip(*pairs.positive, strict=True), *zip(*pairs.negative, strict=True)]
@@ -98,7 +98,7 @@ def test_bits_equal_a_slow_boosting(n_directions):
     for bit in range(n_bits):
         moment = sum(w * s * np.outer(x[i], y[j]) for (i, j), s, w in zip(index, signs, weights, strict=True))
         left, right = leading_directions(moment, n_directions, one_view=False)
-        # At least as good as every threshold pair of the coarse grid along every direction.
+        # The bit must be at least as good as every threshold pair of the coarse grid, in every direction.
         best = -np.inf
         for d in range(n_directions):
             px, py = x @ left[:, d], y @ right[:, d]
@@ -126,8 +126,8 @@ def test_bits_equal_a_slow_boosting(n_directions):
         weights /= weights.sum()
 
 
-def test_useless_bits_are_told(rng):
-    """Pairs that contradict the features' similarity leave nothing to learn."""
+def test_bits_that_are_no_better_than_chance_give_a_warning(rng):
+    """The pairs contradict the similarity of the features, so nothing can be learned."""
     views = {"x": np.tile([[0.0], [1.0]], (20, 1)), "y": np.tile([[0.0], [1.0]], (20, 1))}
     i = np.arange(40)
     pairs = dh.Pairs(positive=(i[:20], i[:20]), negative=(i[20:], i[20:]))
@@ -136,7 +136,7 @@ def test_useless_bits_are_told(rng):
 
 
 def test_wide_moments_give_the_same_leading_directions(rng):
-    """From 256 features on Lanczos' method takes the place of the full decomposition."""
+    """With 256 features or more, Lanczos' method is used instead of the full decomposition."""
     moment = rng.normal(size=(300, 280)) + 30 * np.outer(rng.normal(size=300), rng.normal(size=280))
     p, q = leading_directions(moment, 3, one_view=False)
     u, _, vt = np.linalg.svd(moment)

@@ -1,6 +1,6 @@
-"""The paper's printed equations, taken to the letter, do not work; what the package does in their place does.
+"""The printed equations of the paper do not work; the equations that the package uses do.
 
-The figures on the paper's own job are made by ``python -m benchmarks.misprints``; here the data are small.
+``python -m benchmarks.misprints`` measures this on the paper's data; here the data are small.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ CHANCE = 0.2  # mAP of random codes is about 1 / N_CLASSES here
 
 
 @dataclass
-class Small:
-    """Centred views, labels and listed pairs of a small job."""
+class SmallProblem:
+    """A small data set: centred views, labels and listed pairs."""
 
     data: dh.datasets.MultimodalData
     pairs: dh.Pairs
@@ -38,37 +38,37 @@ class Small:
 
 
 @pytest.fixture(scope="module")
-def small() -> Small:
+def small() -> SmallProblem:
     data = dh.datasets.make_paper_data(n_classes=N_CLASSES, n_train=800, n_test=10, random_state=7)
     labels = data.train.labels
     pairs = dh.Pairs.from_labels(labels["x"], labels["y"], 4000, 20_000, random_state=7)
     x, y = (data.train.views[m] - data.train.views[m].mean(axis=0, dtype=np.float64) for m in "xy")
-    return Small(data, pairs, x, y)
+    return SmallProblem(data, pairs, x, y)
 
 
 @pytest.fixture(scope="module")
 def projected(small) -> tuple[np.ndarray, np.ndarray]:
-    """Projections by the largest singular vectors, one sign turned."""
+    """Projections by the largest singular vectors, with the sign of one side changed."""
     P, Q = literal.largest_singular_vectors(small.difference, N_BITS)
     return small.x @ P.T, -small.y @ Q.T
 
 
 @pytest.mark.parametrize("choose", [literal.smallest_singular_vectors, literal.smallest_singular_pairs])
-def test_smallest_singular_vectors_are_near_chance(small, choose):
-    """Section 4.1 prints "smallest": they make the trace loss almost zero, not small."""
+def test_smallest_singular_vectors_are_hardly_better_than_chance(small, choose):
+    """Section 4.1 prints "smallest". These make the trace loss almost zero, but it should be negative."""
     P, Q = choose(small.difference, N_BITS)
 
     assert small.precision(small.x @ P.T >= 0, small.y @ Q.T >= 0) < CHANCE
 
 
-def test_largest_without_a_turned_sign_are_worse_than_chance(small):
+def test_largest_singular_vectors_without_a_sign_change_are_worse_than_chance(small):
     """The trace loss is then at its maximum: similar objects get opposite bits."""
     P, Q = literal.largest_singular_vectors(small.difference, N_BITS)
 
     assert small.precision(small.x @ P.T >= 0, small.y @ Q.T >= 0) < 1 / N_CLASSES
 
 
-def test_largest_with_one_sign_turned_retrieve(small):
+def test_largest_singular_vectors_with_one_sign_changed_find_similar_objects(small):
     hasher = dh.DiffHash(n_bits=N_BITS, thresholds="zero").fit(small.data.train.views, small.pairs)
 
     codes = (hasher.encode(small.data.train.views[m], modality=m) for m in "xy")
@@ -77,8 +77,8 @@ def test_largest_with_one_sign_turned_retrieve(small):
     assert dh.evaluate(*codes, labels, labels).mean_average_precision > 3 * CHANCE
 
 
-def test_trace_loss_orders_the_readings(small):
-    """Ours reaches minus the sum of the largest singular values, the printed choice stays near zero."""
+def test_trace_loss_is_lowest_for_our_projections(small):
+    """Ours is minus the sum of the largest singular values; that of the printed choice is near zero."""
     values = np.linalg.svd(small.difference, compute_uv=False)[:N_BITS]
     P, Q = literal.largest_singular_vectors(small.difference, N_BITS)
 
@@ -95,7 +95,7 @@ def _constant_bits(values, thresholds) -> np.ndarray:
 
 
 def test_product_of_marginals_with_gamma_chooses_constant_bits(small, projected):
-    """On positives the signs depend on each other; the product does not see it, and gamma > 1 does the rest."""
+    """On positives the signs are dependent. The product ignores this, so with gamma > 1 constant bits win."""
 
     def cost(x, y, u, v):
         missed, accepted = literal.product_rates(x, y, small.pairs.positive, small.pairs.negative, u, v)
@@ -108,8 +108,8 @@ def test_product_of_marginals_with_gamma_chooses_constant_bits(small, projected)
     assert lowest == pytest.approx(1.0, abs=0.05)
 
 
-def test_joint_counts_with_gamma_push_the_bits_to_one_side(small, projected):
-    """A constant bit misses nothing and accepts every negative: it costs 1, whatever gamma is."""
+def test_joint_counts_with_gamma_give_uneven_bits(small, projected):
+    """A constant bit misses no positive and accepts every negative: it costs 1 for every gamma."""
 
     def smaller_sides(weight):
         def cost(x, y, u, v):
@@ -120,15 +120,15 @@ def test_joint_counts_with_gamma_push_the_bits_to_one_side(small, projected):
         share = (projected[0] + a >= 0).mean(axis=0)
         return np.minimum(share, 1 - share), lowest
 
-    lopsided, lowest = smaller_sides(10.0)
+    uneven, lowest = smaller_sides(10.0)
     even, _ = smaller_sides(1.0)
 
     assert np.all(lowest <= 1 + 1e-12)
-    assert lopsided.mean() < even.mean() / 2
+    assert uneven.mean() < even.mean() / 2
 
 
-def test_repeated_false_positive_term_makes_a_constant_bit_free(small, projected):
-    """The last line of (7) counts pairs below both thresholds twice and never those above."""
+def test_repeated_false_positive_term_gives_constant_bits_the_cost_0(small, projected):
+    """The last line of (7) counts pairs below both thresholds twice, and pairs above both never."""
 
     def cost(x, y, u, v):
         missed, _ = literal.product_rates(x, y, small.pairs.positive, small.pairs.negative, u, v)
@@ -141,7 +141,7 @@ def test_repeated_false_positive_term_makes_a_constant_bit_free(small, projected
     assert np.all(projected[1] + b >= 0)
 
 
-def test_package_thresholds_leave_no_bit_constant(small):
+def test_thresholds_of_the_package_give_no_constant_bit(small):
     hasher = dh.DiffHash(n_bits=N_BITS, gamma=10.0).fit(small.data.train.views, small.pairs)
 
     for m in "xy":
@@ -151,15 +151,15 @@ def test_package_thresholds_leave_no_bit_constant(small):
 
 
 @pytest.mark.parametrize("power", [-1.0, -0.5])
-def test_kernel_without_bandwidth_vanishes_in_128_dimensions(power):
-    """A squared distance is about twice the number of features: e^-256 is nothing in float32."""
+def test_kernel_without_bandwidth_is_zero_in_128_dimensions(power):
+    """A squared distance is about twice the number of features, and e^-256 is 0 in float32."""
     X = np.random.default_rng(0).normal(scale=5.0, size=(200, 128))
     values = literal.gaussian_kernel(X, X, X.var(axis=0), power).astype(np.float32)
 
     assert np.all(values[~np.eye(len(X), dtype=bool)] == 0)
 
 
-def test_package_kernel_has_values_of_the_order_of_one():
+def test_kernel_of_the_package_has_values_that_are_not_tiny():
     X = np.random.default_rng(0).normal(scale=5.0, size=(200, 128)).astype(np.float32)
     for bandwidth, typical in (("median", np.exp(-1)), ("balanced", 1 / 100)):
         hasher = dh.KernelDiffHash(n_bits=8, n_landmarks=100, bandwidth=bandwidth)
@@ -168,8 +168,8 @@ def test_package_kernel_has_values_of_the_order_of_one():
         assert np.median(hasher.maps_["x"].transform(X)) == pytest.approx(typical, rel=0.2)
 
 
-def test_offset_becomes_the_first_bit_unless_features_are_centred(small):
-    """E{x y^T} of data far from zero is dominated by the product of the means."""
+def test_without_centring_a_large_mean_makes_the_first_bit_constant(small):
+    """If data are far from zero, the product of the means dominates E{x y^T}."""
     views = {m: view + np.float32(100.0) for m, view in small.data.train.views.items()}
 
     shares = {
@@ -187,7 +187,7 @@ def test_offset_becomes_the_first_bit_unless_features_are_centred(small):
 
 
 def test_minimising_the_boosting_objective_is_worse_than_chance(small):
-    """Equation (1) prints min where the sentence before it says maximise."""
+    """Equation (1) prints "min", but the sentence before it says that the objective is maximised."""
 
     def precision(**reading):
         (P, a), (Q, b) = literal.boost(
@@ -199,8 +199,8 @@ def test_minimising_the_boosting_objective_is_worse_than_chance(small):
     assert precision() > 2 * CHANCE
 
 
-def test_gamma_does_not_matter_when_all_pairs_are_used(small):
-    """Centred, with all other pairs as negatives, both covariances have the same singular vectors."""
+def test_gamma_has_no_effect_when_all_pairs_are_used(small):
+    """With centred data and all other pairs as negatives, both covariances have the same singular vectors."""
     labels = small.data.train.labels
     pairs = dh.Pairs.from_labels(labels["x"], labels["y"])
 

@@ -1,4 +1,4 @@
-"""Moments against loops over pairs, and merging in any split."""
+"""Moments equal loops over pairs, and parts can be merged."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def resolved_of(problem):
 
 
 def plain_view(X):
-    """A view whose features are the array itself."""
+    """A view whose features are the unchanged array."""
     return MappedView(X, LinearMap(np.zeros(X.shape[1])))
 
 
@@ -64,7 +64,7 @@ def test_sparse_rows_give_the_same_moments(problem, center):
 
 
 @given(problems(), st.sampled_from([0.5, 10.0]))
-def test_one_sweep_over_listed_pairs_is_the_covariance_difference(problem, gamma):
+def test_one_pass_over_listed_pairs_gives_the_covariance_difference(problem, gamma):
     resolved = resolved_of(problem)
     if problem.one_view or resolved.positive is None or not resolved.n_negative:
         return
@@ -77,7 +77,7 @@ def test_one_sweep_over_listed_pairs_is_the_covariance_difference(problem, gamma
 
 
 @given(problems(one_view=True))
-def test_differences_of_one_view_equal_a_loop(problem):
+def test_difference_covariances_of_one_view_equal_a_loop_over_pairs(problem):
     resolved = resolved_of(problem)
     view = plain_view(problem.x)
 
@@ -88,8 +88,8 @@ def test_differences_of_one_view_equal_a_loop(problem):
 
 
 @given(problems(), st.data())
-def test_merging_parts_in_any_split_gives_the_whole(problem, data):
-    """Rows and listed pairs go to parts at random, each part with a shift of its own."""
+def test_merged_parts_equal_the_moments_of_all_data(problem, data):
+    """Rows and listed pairs are assigned to random parts. Each part has another shift."""
     resolved = resolved_of(problem)
     scheme = resolved.scheme
     groups = scheme.groups
@@ -122,7 +122,7 @@ def test_merging_parts_in_any_split_gives_the_whole(problem, data):
         np.testing.assert_allclose(one, other, atol=1e-8)
 
 
-def test_update_takes_rows_and_pairs_together(rng):
+def test_update_adds_rows_and_pairs(rng):
     x, y = rng.normal(size=(6, 3)), rng.normal(size=(5, 2))
     positive, negative = ([0, 1], [2, 3]), ([4, 5, 0], [0, 1, 4])
     resolved = dh.Pairs(positive, negative).resolve(6, 5)
@@ -135,8 +135,8 @@ def test_update_takes_rows_and_pairs_together(rng):
     np.testing.assert_allclose(updated.covariances(), whole.covariances(), atol=1e-12)
 
 
-def test_a_large_offset_costs_no_digits(rng):
-    """float32 rows far from zero: sums about a shift keep what sums about zero lose."""
+def test_a_large_mean_does_not_reduce_the_precision(rng):
+    """Sums of float32 rows far from zero are precise only if a shift is subtracted first."""
     x = (rng.normal(size=(500, 3)) + 3000).astype(np.float32)
     resolved = dh.Pairs.aligned(500).resolve(500, 500)
     exact = pair_sums.covariance(
@@ -165,12 +165,12 @@ def test_blocks_do_not_change_the_sums(rng, n, monkeypatch):
     np.testing.assert_allclose(blocked, whole, atol=1e-12)
 
 
-def test_parts_of_other_shapes_do_not_merge():
+def test_parts_of_different_shapes_cannot_be_merged():
     one = dh.Pairs.aligned(4).resolve(4, 4).scheme
     three = dh.Pairs.from_labels([0, 1, 2, 0], [0, 1, 2, 0]).resolve(4, 4).scheme
     with pytest.raises(InputError, match="same views and groups"):
         PairMoments(one, np.zeros(2), np.zeros(2)).merge(PairMoments(three, np.zeros(2), np.zeros(2)))
-    with pytest.raises(InputError, match="groups where labels imply"):
+    with pytest.raises(InputError, match="groups if labels imply"):
         PairMoments(three, np.zeros(2), np.zeros(2)).update(np.ones((4, 2)), np.ones((4, 2)))
     with pytest.raises(InputError, match="give y unless"):
         PairMoments(one, np.zeros(2), np.zeros(2)).update(np.ones((4, 2)))

@@ -1,4 +1,4 @@
-"""Projections reach the minimum of the trace loss, and no orthonormal pair beats them."""
+"""The projections minimise the trace loss over all orthonormal matrices."""
 
 from __future__ import annotations
 
@@ -64,18 +64,18 @@ def test_one_view_reaches_the_sum_of_the_most_negative_eigenvalues(difference, d
         assert np.trace(R @ difference @ R.T) >= trace - 1e-9
 
 
-def test_signs_follow_a_convention(rng):
+def test_the_entry_of_largest_magnitude_in_each_row_is_positive(rng):
     P, _, _ = singular_projections(rng.normal(size=(8, 5)), 5)
     assert np.all(P[np.arange(5), np.abs(P).argmax(axis=1)] > 0)
 
 
-def test_infinite_gamma_leaves_the_positives_only(rng):
+def test_infinite_gamma_uses_only_the_positives(rng):
     positive, negative = rng.normal(size=(2, 3, 4))
     np.testing.assert_array_equal(covariance_difference(positive, negative, np.inf), -positive)
 
 
 def test_with_all_other_pairs_gamma_does_not_change_the_projections(rng):
-    """Centred, the covariance of the negatives is a multiple of that of the positives."""
+    """With centred data the covariance of the negatives is a multiple of that of the positives."""
     import diffhash as dh
 
     views = {"x": rng.normal(size=(60, 6)), "y": rng.normal(size=(60, 5))}
@@ -87,7 +87,7 @@ def test_with_all_other_pairs_gamma_does_not_change_the_projections(rng):
         np.testing.assert_allclose(other, first, atol=1e-8)
 
 
-def test_rank_counts_what_is_more_than_rounding():
+def test_rank_counts_singular_values_above_the_rounding_error():
     assert numerical_rank(np.array([1.0, 0.5, 1e-9]), 3, np.dtype(np.float32)) == 2
     assert numerical_rank(np.array([1.0, 0.5, 1e-9]), 3, np.dtype(np.float64)) == 3
     assert numerical_rank(np.zeros(3), 3, np.dtype(np.float64)) == 0

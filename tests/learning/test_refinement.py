@@ -1,4 +1,4 @@
-"""The Gram form against the explicit sum over all pairs; the gradient against finite differences."""
+"""The pair loss equals a sum over all pairs, its gradient equals finite differences, and refine lowers it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 import diffhash as dh
-from diffhash.learning.refinement import Affine, PairLoss, refine
+from diffhash.learning.pair_loss import PairLoss
+from diffhash.learning.refinement import Affine, refine
 from diffhash.learning.spectral_start import SpectralStart
 from diffhash.learning.subspace import rotated_frame, useful_rank
 
@@ -17,7 +18,7 @@ from ..strategies import problems
 
 
 def slow_loss(H, G, positive, negative, target, weight):
-    """The loss as it is written: a sum over pairs."""
+    """The loss as a sum over pairs."""
     m = H.shape[1]
     on_positive = np.mean([(H[i] @ G[j] / m - 1) ** 2 for i, j in positive])
     on_negative = np.mean([(H[i] @ G[j] / m - target) ** 2 for i, j in negative])
@@ -31,7 +32,7 @@ def codes_of(problem, m, seed):
 
 
 @given(problems(), st.integers(1, 4), st.integers(0, 2**31), st.sampled_from([-1.0, 0.0, 0.3]))
-def test_gram_form_equals_the_sum_over_all_pairs(problem, m, seed, target):
+def test_loss_and_gradient_equal_those_of_the_sum_over_all_pairs(problem, m, seed, target):
     if not (problem.positive and problem.negative):
         return
     resolved = problem.pairs.resolve(len(problem.x), None if problem.one_view else len(problem.y))
@@ -51,7 +52,7 @@ def test_gram_form_equals_the_sum_over_all_pairs(problem, m, seed, target):
     np.testing.assert_allclose(found, approx_fprime(flat, at, 1e-7), atol=1e-5)
 
 
-def test_sampled_positives_with_all_negatives_by_label(rng):
+def test_loss_uses_all_negatives_by_label_if_positives_are_sampled(rng):
     labels = rng.integers(0, 3, 12)
     pairs = dh.Pairs.from_labels(labels, labels, n_positive=7, random_state=0)
     resolved = pairs.resolve(12, 12)
@@ -91,8 +92,8 @@ def test_refinement_lowers_its_loss_and_reports_progress(rng, one_view):
 
 
 @pytest.mark.parametrize("one_view", [False, True])
-def test_scales_mean_scaled_features(rng, one_view):
-    """The same start and the same minimum as with features that were multiplied beforehand."""
+def test_scales_have_the_same_effect_as_scaled_features(rng, one_view):
+    """The start and the minimum are those of features that were multiplied by the scales."""
     labels = rng.integers(0, 3, 80)
     views = [rng.normal(size=(3, d))[labels] + 0.5 * rng.normal(size=(80, d)) for d in (5, 7)]
     scales = [rng.uniform(0.3, 3.0, d) for d in (5, 7)]
@@ -115,8 +116,8 @@ def test_scales_mean_scaled_features(rng, one_view):
 
 
 @pytest.mark.parametrize("kind", ["labels", "aligned", "listed", "one view"])
-def test_gradients_keep_the_type_of_the_codes(rng, kind):
-    """Double precision creeping in would more than double the time."""
+def test_gradients_have_the_dtype_of_the_codes(rng, kind):
+    """Computing in float64 by mistake would more than double the time."""
     pairs = {
         "labels": dh.Pairs.from_labels([0, 1, 0, 2], [0, 1, 2, 2]).resolve(4, 4),
         "aligned": dh.Pairs.aligned(4).resolve(4, 4),
@@ -128,7 +129,7 @@ def test_gradients_keep_the_type_of_the_codes(rng, kind):
     assert dH.dtype == dG.dtype == np.float32
 
 
-def test_the_frame_is_made_of_orthogonal_matrices_that_quantise_better_than_chance(rng):
+def test_a_rotated_frame_has_orthogonal_blocks_that_quantise_better_than_random_ones(rng):
     values = np.sign(rng.normal(size=(300, 4))) @ np.linalg.qr(rng.normal(size=(4, 4)))[0] + 0.1 * rng.normal(
         size=(300, 4)
     )
@@ -141,6 +142,6 @@ def test_the_frame_is_made_of_orthogonal_matrices_that_quantise_better_than_chan
         assert error < np.mean((np.sign(values @ random) - values @ random) ** 2)
 
 
-def test_useful_rank_is_what_beats_every_shuffle():
+def test_useful_rank_counts_directions_stronger_than_every_shuffle():
     assert useful_rank(np.array([3.0, 2.0, 1.0]), np.array([1.5, 1.0])) == 2
     assert useful_rank(np.array([1.0, 0.5]), np.array([2.0])) == 1

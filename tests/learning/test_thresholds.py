@@ -1,4 +1,4 @@
-"""Joint counts and thresholds against counting pairs one by one."""
+"""Joint counts and thresholds are compared with loops over pairs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def resolved_of(problem):
 
 
 def projections_of(problem, seed):
-    """Two bits for each view: random directions, ties where the features have them."""
+    """Two bits for each view, from random directions; equal features give equal projections."""
     rng = np.random.default_rng(seed)
     x = problem.x @ rng.integers(-2, 3, size=(problem.x.shape[1], 2)).astype(float)
     y = x if problem.one_view else problem.y @ rng.integers(-2, 3, size=(problem.y.shape[1], 2)).astype(float)
@@ -54,7 +54,7 @@ def test_histogram_equals_a_loop_over_pairs(problem, seed):
 
 
 @given(problems(), st.data())
-def test_merging_histograms_in_any_split_gives_the_whole(problem, data):
+def test_merged_histograms_equal_the_histogram_of_all_data(problem, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**31)))
     resolved = resolved_of(problem)
     scheme, n_bins, n_parts = resolved.scheme, 4, 3
@@ -82,7 +82,7 @@ def test_merging_histograms_in_any_split_gives_the_whole(problem, data):
             groups_y=None if g is None else g.y[my],
         )
         merged.merge(part)
-    # Listed pairs may be counted anywhere, once.
+    # Each listed pair must be counted once, in any part.
     for table, index in ((merged.positive, resolved.positive), (merged.negative, resolved.negative)):
         if index is not None:
             table += joint_counts(bins_x=bins_x, bins_y=bins_y, index=index, n_bins=n_bins)
@@ -92,8 +92,10 @@ def test_merging_histograms_in_any_split_gives_the_whole(problem, data):
 
 
 @given(problems(), st.integers(0, 2**31), st.sampled_from([0.3, 1.0, 4.0]), st.sampled_from([0.0, 0.2]))
-def test_thresholds_equal_brute_force_over_the_grid(problem, seed, miss_weight, min_share):
-    """No allowed threshold pair of the coarse grid is better, and the cost is what a loop counts."""
+def test_thresholds_are_at_least_as_good_as_every_threshold_of_the_grid(
+    problem, seed, miss_weight, min_share
+):
+    """No allowed threshold pair of the coarse grid has a lower cost; a loop over pairs counts the cost."""
     x, y = projections_of(problem, seed)
     resolved = resolved_of(problem)
     n_bins = 12
@@ -131,7 +133,7 @@ def test_thresholds_equal_brute_force_over_the_grid(problem, seed, miss_weight, 
             for pair in candidates
         }
         allowed = [pair for pair in candidates if even[pair] >= min_share and even[pair] > 0]
-        # Values may sit on an edge to the last digit; the grid then bins them on either side.
+        # A value that is equal to an edge up to rounding may be counted on either side: skip this case.
         gap = min(np.abs(v[:, bit, None] - e[bit]).min() for v, e in ((x, edges_x), (y, edges_y)))
         if gap < 1e-9 * max(1.0, np.abs(x).max(), np.abs(y).max()):
             continue
@@ -143,7 +145,7 @@ def test_thresholds_equal_brute_force_over_the_grid(problem, seed, miss_weight, 
 
 
 @given(problems(), st.integers(0, 2**31), st.sampled_from([0.5, 3.0]))
-def test_grid_costs_equal_counting_at_every_edge(problem, seed, miss_weight):
+def test_costs_of_the_grid_equal_a_loop_over_pairs_at_every_edge(problem, seed, miss_weight):
     x, y = projections_of(problem, seed)
     n_bins = 6
     edges_x, edges_y = (grid_edges(v.mean(axis=0) + 0.0123, v.std(axis=0) + 0.01, n_bins) for v in (x, y))
@@ -170,7 +172,7 @@ def test_grid_costs_equal_counting_at_every_edge(problem, seed, miss_weight):
 
 
 @given(st.integers(0, 2**31), st.sampled_from([np.float32, np.float64]))
-def test_bins_count_the_edges_below(seed, dtype):
+def test_the_bin_of_a_value_is_the_number_of_edges_below_it(seed, dtype):
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(40, 3)).astype(dtype)
     edges = grid_edges(values.mean(axis=0), values.std(axis=0), 16)
@@ -183,7 +185,7 @@ def test_bins_count_the_edges_below(seed, dtype):
 
 
 def test_thresholds_never_choose_a_constant_bit():
-    """A bit that is the same for every object minimises the printed objective; ours refuses it."""
+    """A constant bit minimises the printed objective. Our thresholds never give one."""
     data = dh.datasets.make_paper_data(n_classes=10, n_train=600, n_test=10, random_state=0)
     pairs = dh.Pairs.from_labels(data.train.labels["x"], data.train.labels["y"])
 
@@ -196,7 +198,7 @@ def test_thresholds_never_choose_a_constant_bit():
             assert np.all((share >= 0.05) & (share <= 0.95))
 
 
-def test_refinement_never_costs_more_than_the_coarse_grid(rng):
+def test_the_finer_grid_never_costs_more_than_the_coarse_grid(rng):
     x, y = rng.normal(size=(200, 4)), rng.normal(size=(200, 4))
     y[:, :2] += x[:, :2]
     resolved = dh.Pairs.aligned(200).resolve(200, 200)
@@ -212,17 +214,17 @@ def test_refinement_never_costs_more_than_the_coarse_grid(rng):
     assert np.all(lowest <= coarse[0].min(axis=(1, 2)) + 1e-12)
 
 
-def test_thresholds_lie_between_objects():
-    """Rounding cannot turn a bit: each threshold is halfway between its neighbours."""
+def test_a_threshold_is_halfway_between_the_nearest_objects():
+    """Rounding cannot change a bit then."""
     x = np.array([[0.0], [1.0], [10.0], [11.0]])
     a, _ = choose_thresholds(x, x, dh.Pairs.from_labels([0, 0, 1, 1], [0, 0, 1, 1]).resolve(4, 4))
     assert a[0] == pytest.approx(-5.5)
 
 
-def test_many_groups_are_counted_some_bits_at_a_time(rng, monkeypatch):
+def test_counting_a_few_bits_at_a_time_gives_the_same_costs(rng, monkeypatch):
     labels = rng.random((40, 8)) < 0.3
     resolved = dh.Pairs.from_labels(labels, labels).resolve(40, 40)
     bins = rng.integers(0, 8, size=(5, 40))
     whole = joint_cost(bins, bins, resolved, 1.0, 8)
-    monkeypatch.setattr("diffhash.learning.thresholds._GROUP_CELLS", 1)
+    monkeypatch.setattr("diffhash.learning.thresholds._MAX_GROUP_CELLS", 1)
     np.testing.assert_array_equal(joint_cost(bins, bins, resolved, 1.0, 8), whole)

@@ -1,4 +1,4 @@
-"""Kernel features against the formula, and the choice of landmarks."""
+"""Kernel features equal the formula; landmarks are chosen and checked."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diffhash.maps.landmarks import choose_landmarks
 
 
 def slow_kernel(X, landmarks, inverse_covariance, bandwidth):
-    """The Gaussian of a Mahalanobis distance, value by value."""
+    """The Gaussian of a Mahalanobis distance, computed value by value."""
     return np.array(
         [[np.exp(-(x - z) @ inverse_covariance @ (x - z) / bandwidth) for z in landmarks] for x in X]
     )
@@ -33,7 +33,7 @@ def test_gaussian_kernel_equals_the_formula(n, n_landmarks, d, seed):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("metric", ["euclidean", "diagonal", "mahalanobis"])
-def test_metrics_are_the_inverse_covariance(rng, metric, sparse, dtype):
+def test_each_metric_uses_its_inverse_covariance(rng, metric, sparse, dtype):
     X = (rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4)) + 20).astype(dtype)
     covariance = np.cov(X.T.astype(float), bias=True)
     inverse = {
@@ -57,7 +57,7 @@ def test_median_bandwidth_is_the_median_squared_distance(rng):
     assert landmark_bandwidth(points, "balanced") == pytest.approx(np.median(distances) / np.log(9))
 
 
-def test_balanced_bandwidth_makes_all_landmarks_weigh_like_one_match(rng):
+def test_with_the_balanced_bandwidth_all_landmarks_contribute_as_much_as_one_match(rng):
     landmarks = rng.normal(size=(500, 100))
     values = KernelMap.fit(landmarks, landmarks, metric="euclidean", bandwidth="balanced").transform(
         landmarks
@@ -66,12 +66,12 @@ def test_balanced_bandwidth_makes_all_landmarks_weigh_like_one_match(rng):
     assert 0.3 < np.median(off_diagonal) < 3
 
 
-def test_centred_kernel_features_have_no_mean(rng):
+def test_centred_kernel_features_have_mean_zero(rng):
     X = rng.normal(size=(40, 3))
     np.testing.assert_allclose(KernelMap.fit(X, X[:8], center=True).transform(X).mean(axis=0), 0, atol=1e-12)
 
 
-def test_own_kernel_is_called_with_rows_and_landmarks(rng):
+def test_a_kernel_function_is_called_with_rows_and_landmarks(rng):
     X = rng.normal(size=(20, 3))
     fitted = KernelMap.fit(X, X[:5], kernel=lambda rows, landmarks: rows @ landmarks.T)
     np.testing.assert_allclose(fitted.transform(X), X @ X[:5].T)
@@ -80,7 +80,7 @@ def test_own_kernel_is_called_with_rows_and_landmarks(rng):
         bad.transform(X)
 
 
-def test_landmarks_that_coincide_need_a_given_bandwidth(rng):
+def test_a_bandwidth_cannot_be_computed_from_equal_landmarks(rng):
     X = np.column_stack([rng.normal(size=30), np.zeros(30)])
     X[:, 0] = np.r_[np.zeros(20), np.arange(10)]
     with pytest.raises(InputError, match="median distance between landmarks is 0"):
@@ -104,14 +104,14 @@ def test_landmarks_are_distinct_and_reproducible(rng, how, sparse):
     assert len(np.unique(first, axis=0)) == 20
 
 
-def test_landmarks_skip_repeated_objects(rng):
+def test_random_landmarks_are_different_objects(rng):
     X = np.repeat(rng.normal(size=(10, 2)), 30, axis=0)
     assert len(np.unique(choose_landmarks(X, 10, "random", 0, caller="test", modality="x"), axis=0)) == 10
     with pytest.raises(ParameterError, match="only 10 different objects"):
         choose_landmarks(X, 11, "random", 0, caller="test", modality="x")
 
 
-def test_bad_landmarks_are_refused(rng):
+def test_wrong_numbers_or_shapes_of_landmarks_are_refused(rng):
     X = rng.normal(size=(10, 2))
     with pytest.raises(ParameterError, match="10 objects, fewer than n_landmarks=11"):
         choose_landmarks(X, 11, "random", 0, caller="test", modality="x")
@@ -132,7 +132,7 @@ def test_hellinger_compares_square_roots(rng, sparse):
     np.testing.assert_array_equal(again.transform(rows), fitted.transform(rows))
 
 
-def test_hellinger_refuses_what_is_no_histogram(rng):
+def test_hellinger_refuses_negative_features(rng):
     X = rng.normal(size=(20, 3))
     with pytest.raises(InputError, match="never negative"):
         KernelMap.fit(X, X[:5], metric="hellinger")

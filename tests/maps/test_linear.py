@@ -1,4 +1,4 @@
-"""Centring, standardising and whitening against their definitions."""
+"""Centring, standardising and whitening give the mean and covariance they should."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def rows(rng):
     return rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4)) + rng.normal(size=4) * 10
 
 
-def test_centred_rows_have_no_mean(rows):
+def test_centred_rows_have_mean_zero(rows):
     X = rows
     np.testing.assert_allclose(LinearMap.fit(X).transform(X).mean(axis=0), 0, atol=1e-12)
 
@@ -32,7 +32,7 @@ def test_whitened_features_have_unit_covariance(rows):
     np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(4), atol=1e-8)
 
 
-def test_shrinkage_draws_the_covariance_towards_a_multiple_of_the_identity(rows):
+def test_shrinkage_mixes_the_covariance_with_a_multiple_of_the_identity(rows):
     X = rows
     covariance = np.cov(X.T, bias=True)
     shrunk = 0.7 * covariance + 0.3 * np.trace(covariance) / 4 * np.eye(4)
@@ -40,13 +40,13 @@ def test_shrinkage_draws_the_covariance_towards_a_multiple_of_the_identity(rows)
     np.testing.assert_allclose(root @ shrunk @ root, np.eye(4), atol=1e-8)
 
 
-def test_directions_without_variance_do_not_blow_up(rng):
+def test_whitening_does_not_amplify_directions_without_variance(rng):
     X = rng.normal(size=(30, 2)) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
     Z = LinearMap.fit(X, whiten=True, shrinkage=0.0).transform(X)
     assert np.abs(Z).max() < 10
 
 
-def test_a_constant_feature_is_left_alone_and_all_constant_ones_are_an_error(rng):
+def test_a_constant_feature_becomes_zero_and_only_constant_features_are_an_error(rng):
     X = np.column_stack([rng.normal(size=20), np.full(20, 7.0)])
     assert np.all(LinearMap.fit(X, standardize=True).transform(X)[:, 1] == 0)
     with pytest.raises(InputError, match="every feature is constant"):
@@ -55,7 +55,7 @@ def test_a_constant_feature_is_left_alone_and_all_constant_ones_are_an_error(rng
 
 @pytest.mark.parametrize("options", [{}, {"standardize": True}, {"whiten": True}, {"center": False}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_sparse_and_dense_rows_project_alike(rng, options, dtype):
+def test_sparse_and_dense_rows_have_the_same_projections(rng, options, dtype):
     X = rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.4)
     X = X.astype(dtype)
     P, a = rng.normal(size=(3, 5)), rng.normal(size=3)
@@ -67,7 +67,7 @@ def test_sparse_and_dense_rows_project_alike(rng, options, dtype):
     np.testing.assert_allclose(dense.project(scipy.sparse.csr_array(X), P, a), expected, atol=2e-5)
 
 
-def test_moments_of_float32_rows_far_from_zero(rng):
+def test_moments_of_float32_rows_far_from_zero_are_precise(rng):
     X = (rng.normal(size=(2000, 3)) + 1e4).astype(np.float32)
     mean, variance, covariance = row_moments(X, full=True)
     exact = X.astype(np.float64)
@@ -76,7 +76,7 @@ def test_moments_of_float32_rows_far_from_zero(rng):
     np.testing.assert_allclose(covariance, np.cov(exact.T, bias=True), atol=1e-3)
 
 
-def test_a_view_is_projected_the_same_in_blocks_and_whole(rng, monkeypatch):
+def test_blocks_do_not_change_the_projections_of_a_view(rng, monkeypatch):
     X = rng.normal(size=(100, 6))
     fitted = LinearMap.fit(X)
     P = rng.normal(size=(4, 6))
@@ -87,8 +87,8 @@ def test_a_view_is_projected_the_same_in_blocks_and_whole(rng, monkeypatch):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_constant_feature_stays_constant_whatever_its_rounding(sparse):
-    """The mean of many 0.1 is not 0.1: its variance must not become a scale of 10^12."""
+def test_a_constant_feature_has_no_variance_in_spite_of_rounding(sparse):
+    """The mean of many values 0.1 is not exactly 0.1; the tiny variance must not become a scale of 10^12."""
     X = np.column_stack([np.full(100_000, 0.1), np.random.default_rng(0).normal(size=100_000)])
     fitted = LinearMap.fit(scipy.sparse.csr_array(X) if sparse else X, standardize=True)
     assert fitted.scale[0] == 1.0

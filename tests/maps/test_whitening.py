@@ -1,4 +1,4 @@
-"""Principal components, from the covariance and without it."""
+"""Principal components, computed with and without the covariance matrix."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from diffhash.maps.whitening import principal_components
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("wide", [False, True])
-def test_components_are_those_of_the_covariance(rng, monkeypatch, sparse, wide):
-    """Also where the features are too many for a covariance matrix, and the mean is left in sparse rows."""
+def test_components_are_eigenvectors_of_the_covariance(rng, monkeypatch, sparse, wide):
+    """Also with too many features for a covariance matrix, and for sparse rows that are not centred."""
     X = rng.normal(size=(300, 12)) * np.geomspace(8, 0.01, 12) + 3
     rows = scipy.sparse.csr_array(X) if sparse else X
     if wide:
-        monkeypatch.setattr(whitening, "_WIDE", 4)
+        monkeypatch.setattr(whitening, "_MAX_COVARIANCE_FEATURES", 4)
     found = principal_components(MappedView(rows, LinearMap.fit(rows)), 5, np.random.default_rng(0))
     values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
     np.testing.assert_allclose(found.variances, values[::-1][:5], rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Model files: exact round trips, atomic writes, and plain words about files that are not right."""
+"""Model files: exact round trips, atomic writes, and clear errors about files that are not valid."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def path(tmp_path, arrays):
     return path
 
 
-def test_round_trip_is_exact_whatever_the_memory_order(path, arrays):
+def test_round_trip_is_exact_for_every_memory_order(path, arrays):
     header, read = read_model(path)
     assert header == {"format_version": FORMAT_VERSION, "class": "Test", "text": "ä"}
     assert set(read) == set(arrays)
@@ -48,11 +48,11 @@ def test_round_trip_is_exact_whatever_the_memory_order(path, arrays):
         np.testing.assert_array_equal(read[name], array)
 
 
-def test_other_programs_read_it_as_safetensors(path, arrays):
+def test_other_programs_can_read_the_file_as_safetensors(path, arrays):
     np.testing.assert_array_equal(safetensors.numpy.load_file(path)["plain"], arrays["plain"])
 
 
-def test_every_truncation_is_told(path):
+def test_every_truncated_file_is_refused(path):
     data = path.read_bytes()
     for length in [0, 1, 7, 8, 9, 50, len(data) // 2, len(data) - 1]:
         path.write_bytes(data[:length])
@@ -60,15 +60,15 @@ def test_every_truncation_is_told(path):
             read_model(path)
 
 
-def test_every_changed_byte_is_told(path):
+def test_a_file_with_a_changed_byte_is_refused(path):
     data = path.read_bytes()
-    for place in range(0, len(data), 7):
-        path.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    for position in range(0, len(data), 7):
+        path.write_bytes(data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :])
         with pytest.raises(ModelFileError):
             read_model(path)
 
 
-def test_a_newer_format_says_so(path):
+def test_the_error_about_a_newer_format_recommends_an_upgrade(path):
     tensors = {"a": np.zeros(2)}
     header = json.dumps({"format_version": FORMAT_VERSION + 1})
     safetensors.numpy.save_file(tensors, path, {"diffhash": header, "sha256": "0"})
@@ -88,13 +88,13 @@ def test_a_newer_format_says_so(path):
         safetensors.numpy.save({"a": np.zeros(2)}, {"diffhash": "[1]"}),
     ],
 )
-def test_foreign_files_are_refused_and_nothing_in_them_runs(path, content):
+def test_other_files_are_refused_and_no_code_in_them_runs(path, content):
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match="is not a model saved by diffhash"):
         read_model(path)
 
 
-def test_a_failed_write_leaves_the_old_file_and_no_rubbish(path, monkeypatch):
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(path, monkeypatch):
     before = path.read_bytes()
 
     def fail(_):
@@ -113,13 +113,13 @@ def test_header_must_be_plain_json(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_same_model_is_the_same_bytes(path, arrays):
-    """By itself safetensors writes its metadata in an order that changes from call to call."""
+def test_the_same_model_gives_the_same_bytes(path, arrays):
+    """The order in which safetensors writes its metadata can change from call to call."""
     header = {"class": "Test", "text": "ä"}
     assert {pack_model(header, arrays) for _ in range(20)} == {path.read_bytes()}
 
 
-def test_names_of_any_kind_keep_arrays_in_place(arrays):
+def test_arrays_with_unusual_names_are_read_correctly(arrays):
     named = {f'{name} 名\t"\x7f': array for name, array in arrays.items()}
     _, read = unpack_model(pack_model({"class": "Test"}, named), name="test")
     assert set(read) == set(named)

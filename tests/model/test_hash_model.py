@@ -1,4 +1,4 @@
-"""A HashModel does what its hasher does, without the estimator."""
+"""A HashModel gives the same results as its hasher, without the estimator."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_model_file_can_be_read_with_and_without_the_estimator(hasher, small_dat
 
 
 @pytest.mark.parametrize("copied", [lambda h: pickle.loads(pickle.dumps(h)), copy.deepcopy])
-def test_hashers_survive_pickle_and_copy(hasher, small_data, copied):
+def test_pickled_and_copied_hashers_give_the_same_codes(hasher, small_data, copied):
     again = copied(hasher)
 
     assert repr(again) == repr(hasher)

@@ -1,4 +1,4 @@
-"""Pairs: what they accept, what they refuse, how many they stand for, and what is drawn from them."""
+"""Pairs: accepted and refused input, numbers of implied pairs, and drawing pairs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_counts_of_implied_pairs_are_exact(problem):
 
 
 @given(problems(), st.integers(0, 2**31))
-def test_listing_draws_distinct_pairs_of_the_right_kind(problem, seed):
+def test_listed_draws_distinct_pairs_of_the_right_kind(problem, seed):
     resolved = resolved_of(problem)
     if not resolved.n_positive:
         return
@@ -54,8 +54,8 @@ def test_degrees_count_the_pairs_of_each_object(problem):
 
 
 @given(st.integers(0, 2**31), st.booleans(), st.booleans())
-def test_all_pairs_can_be_asked_for_by_number(seed, multi, one_view):
-    """Asking for as many as there are gives each of them once, although they are drawn at random."""
+def test_drawing_as_many_pairs_as_there_are_gives_all_of_them(seed, multi, one_view):
+    """Each pair is drawn once. One pair more than there are is an error."""
     rng = np.random.default_rng(seed)
     labels = rng.random((9, 3)) < 0.4 if multi else rng.integers(0, 3, size=9)
     whole = dh.Pairs.from_labels(labels) if one_view else dh.Pairs.from_labels(labels, labels)
@@ -73,7 +73,7 @@ def test_all_pairs_can_be_asked_for_by_number(seed, multi, one_view):
 
 
 def test_every_similar_pair_is_equally_likely_to_be_drawn():
-    """A pair with several labels in common must not be drawn more often for it."""
+    """A pair with several common labels must not be drawn more often than others."""
     labels = np.array([[1, 1, 1], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=bool)
     counts = np.zeros((4, 4))
     for seed in range(600):
@@ -86,7 +86,7 @@ def test_every_similar_pair_is_equally_likely_to_be_drawn():
     assert counts[similar].max() < 1.6 * 600 / similar.sum()
 
 
-def test_sampled_positives_leave_all_negatives_by_label():
+def test_with_sampled_positives_the_negatives_are_still_all_pairs_without_a_common_label():
     labels = np.repeat([0, 1, 2], 10)
     pairs = dh.Pairs.from_labels(labels, labels, n_positive=5, random_state=0)
 
@@ -95,7 +95,7 @@ def test_sampled_positives_leave_all_negatives_by_label():
     assert pairs.resolve(30, 30).n_negative == 30 * 30 - 3 * 100
 
 
-def test_sampling_is_reproducible_by_seed():
+def test_the_same_seed_draws_the_same_pairs():
     labels = np.arange(50) % 5
     first, again, other = (
         dh.Pairs.from_labels(labels, labels, 40, 60, random_state=seed).positive for seed in (4, 4, 5)
@@ -104,11 +104,11 @@ def test_sampling_is_reproducible_by_seed():
     assert not np.array_equal(first, other)
 
 
-def test_strings_are_labels_too():
+def test_labels_may_be_strings():
     assert dh.Pairs.from_labels(["a", "b"], ["b", "c", "b"]).resolve(2, 3).n_positive == 2
 
 
-def test_many_label_sets_ask_for_sampling(monkeypatch):
+def test_an_error_about_too_many_label_sets_recommends_sampling(monkeypatch):
     monkeypatch.setattr("diffhash.pairs.labels.MAX_LABEL_SETS", 3)
     labels = np.eye(5, dtype=bool)
 
@@ -120,10 +120,10 @@ def test_many_label_sets_ask_for_sampling(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("make", "says"),
+    ("make", "message"),
     [
         (lambda: dh.Pairs(positive=5), "tuple"),
-        (lambda: dh.Pairs(positive=([0, 1], [0])), "one length"),
+        (lambda: dh.Pairs(positive=([0, 1], [0])), "same length"),
         (lambda: dh.Pairs(positive=([0.5], [1.0])), "whole numbers"),
         (
             lambda: dh.Pairs(positive=([0], [9])).resolve(3, 3),
@@ -137,22 +137,22 @@ def test_many_label_sets_ask_for_sampling(monkeypatch):
         (lambda: dh.Pairs.aligned(4).resolve(4, 5), "4 aligned rows"),
         (lambda: dh.Pairs.aligned(4).resolve(4), "one view"),
         (lambda: dh.Pairs.aligned(0), ">= 1"),
-        (lambda: dh.Pairs.from_labels([0, 1], [[True], [False]]), "one form"),
+        (lambda: dh.Pairs.from_labels([0, 1], [[True], [False]]), "same form"),
         (lambda: dh.Pairs.from_labels([0, np.nan]), "NaN in row 1"),
         (lambda: dh.Pairs.from_labels([0, 1], ["a", "b"]), "cannot be compared"),
         (lambda: dh.Pairs.from_labels([[0, 2]], [[0, 1]]), "only 0 and 1"),
         (lambda: dh.Pairs.from_labels([], []), "shape"),
         (lambda: dh.Pairs.from_labels([0, 1], [0, 1]).resolve(2, 3), "labels for 2 and 2"),
-        (lambda: dh.Pairs.from_labels([0, 1], [1, 0]).resolve(2), "leave the second one out"),
+        (lambda: dh.Pairs.from_labels([0, 1], [1, 0]).resolve(2), "leave out the second"),
         (lambda: dh.Pairs.from_labels([0, 1], [0, 1], n_positive=0), ">= 1"),
     ],
 )
-def test_bad_pairs_say_what_is_wrong(make, says):
-    with pytest.raises(ValueError, match=says):
+def test_bad_pairs_raise_an_error_that_names_the_problem(make, message):
+    with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_groups_number_both_views_alike():
+def test_equal_labels_of_both_views_have_the_same_group_number():
     groups = group_labels(["b", "a"], ["c", "b"], caller="test")
     assert groups.x.tolist() == [1, 0]
     assert groups.y.tolist() == [2, 1]

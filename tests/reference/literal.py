@@ -1,9 +1,9 @@
-"""The paper to the letter: its printed equations, slips included, in their plainest form.
+"""The equations of the paper exactly as they are printed, with their misprints.
 
-Nothing here is part of the package. ``tests/test_literal_readings.py`` shows that these readings
-fail, ``benchmarks/misprints.py`` measures by how much, and ``docs/paper.md`` tells why.
+The package does not use them. ``tests/learning/test_literal_readings.py`` shows that they do not work,
+``benchmarks/misprints.py`` measures the difference, and ``docs/paper.md`` gives the reasons.
 
-Numbers in brackets are those of the paper's equations. Pairs are ``(i, j)``, row numbers into x and y.
+Numbers in brackets are equation numbers of the paper. Pairs are ``(i, j)``, row numbers of x and y.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def pair_covariance(x, y, pairs):
-    """E{x y^T} over pairs, as in (4): not centred."""
+    """E{x y^T} over pairs, as in (4): without centring."""
     i, j = pairs
     return x[i].T @ y[j] / len(i)
 
@@ -25,20 +25,20 @@ def covariance_difference(x, y, positive, negative, gamma):
 def smallest_singular_vectors(difference, n_bits):
     """Algorithm 1: row i of P is u_{n-i+1}, row i of Q is v_{n'-i+1}.
 
-    The two indices belong to one singular value only if n = n'.
+    The two indices refer to the same singular value only if n = n'.
     """
     u, _, vt = np.linalg.svd(difference, full_matrices=True)
     return u.T[::-1][:n_bits], vt[::-1][:n_bits]
 
 
 def smallest_singular_pairs(difference, n_bits):
-    """The same with matching pairs: the smallest of the min(n, n') singular values."""
+    """Pairs of singular vectors of the smallest of the min(n, n') singular values."""
     u, _, vt = np.linalg.svd(difference, full_matrices=False)
     return u.T[::-1][:n_bits], vt[::-1][:n_bits]
 
 
 def largest_singular_vectors(difference, n_bits):
-    """Section 5: the largest left and right singular vectors, with no sign turned."""
+    """Section 5: the largest left and right singular vectors, without a change of sign."""
     u, _, vt = np.linalg.svd(difference, full_matrices=False)
     return u.T[:n_bits], vt[:n_bits]
 
@@ -49,7 +49,7 @@ def trace_loss(P, Q, difference):
 
 
 def threshold_grid(values, n_edges=65):
-    """Candidate thresholds -a of one bit, from below all its values to above all of them."""
+    """Candidate thresholds -a of one bit, from below its smallest value to above its largest."""
     low, high = values.min(), values.max()
     margin = 1e-6 * max(high - low, 1.0)
     return np.linspace(low - margin, high + margin, n_edges)
@@ -84,7 +84,7 @@ def repeated_term_false_positives(x, y, negative, grid_x, grid_y):
 
 
 def joint_rates(x, y, positive, negative, grid_x, grid_y):
-    """FN and FP of one bit at every threshold pair, signs counted jointly on the pairs."""
+    """FN and FP of one bit at every threshold pair, with both signs counted for each pair."""
 
     def agreeing(pairs):
         bins = (np.concatenate([[-np.inf], grid_x, [np.inf]]), np.concatenate([[-np.inf], grid_y, [np.inf]]))
@@ -98,12 +98,13 @@ def joint_rates(x, y, positive, negative, grid_x, grid_y):
 
 
 def best_thresholds(x, y, cost, n_edges=65):
-    """(8): exhaustive search over a grid, bit by bit; constant bits are among the candidates.
+    """(8): exhaustive search over a grid for each bit. The candidates include constant bits.
 
     Parameters
     ----------
     x, y : arrays of shape (n, n_bits), (n', n_bits)
-    cost : function of (x, y, grid_x, grid_y), all of one bit, to the cost of every threshold pair
+    cost : function
+        ``cost(x, y, grid_x, grid_y)`` gives the cost of one bit at every threshold pair.
 
     Returns
     -------
@@ -122,7 +123,7 @@ def best_thresholds(x, y, cost, n_edges=65):
 def squared_distance(X, landmarks, variance, power=-1.0):
     """(x - x')^T Sigma^power (x - x') with a diagonal Sigma, of shape (n, n_landmarks).
 
-    Section 6 prints the power -1/2 and calls it Mahalanobis, whose power is -1.
+    Section 6 prints the power -1/2 and calls it Mahalanobis distance, which has the power -1.
     """
     scale = variance ** (power / 2)
     A, B = X.astype(np.float64) * scale, landmarks.astype(np.float64) * scale
@@ -130,20 +131,20 @@ def squared_distance(X, landmarks, variance, power=-1.0):
 
 
 def gaussian_kernel(X, landmarks, variance, power=-1.0):
-    """Section 6: exp(-d^2), with no bandwidth."""
+    """Section 6: exp(-d^2), without a bandwidth."""
     return np.exp(-squared_distance(X, landmarks, variance, power))
 
 
 def boost(x, y, positive, negative, n_bits, *, start="half", minimise=False, n_directions=1, min_share=0.01):
-    """CM-SSH by (1): the best of the first few singular pairs, bit by bit.
+    """CM-SSH by (1): for each bit, the best of the first few singular pairs.
 
     Parameters
     ----------
     x, y : centred features
     start : {"half", "uniform"}
-        Half of the mass on each set of pairs, or the same weight on every pair.
+        "half": the weights of each set have the sum 1/2. "uniform": every pair has the same weight.
     minimise : bool
-        Take the printed "min" at its word.
+        Minimise, as printed.
 
     Returns
     -------
@@ -171,7 +172,7 @@ def boost(x, y, positive, negative, n_bits, *, start="half", minimise=False, n_d
 
 
 def _best_correlation(x, y, i, j, signed, sense, min_share, n_edges=63):
-    """Thresholds of one bit for which ``-sense`` times the weighted correlation is least."""
+    """The thresholds of one bit that minimise ``-sense`` times the weighted correlation."""
     edges = [v.mean() + v.std() * np.linspace(-3.0, 3.0, n_edges) for v in (x, y)]
     bins = [np.concatenate([[-np.inf], e, [np.inf]]) for e in edges]
     below = np.histogram2d(x[i], y[j], bins, weights=signed)[0].cumsum(axis=0).cumsum(axis=1)

@@ -1,4 +1,4 @@
-"""Sums over pairs written as loops over pairs, straight from the paper's definitions."""
+"""Sums over pairs, computed with loops over pairs from the definitions in the paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def covariance(x, y, pairs, center_x, center_y):
 
 
 def symmetric_covariance(x, pairs, center):
-    """The same within one view, where a pair has no order."""
+    """The same within one view, where pairs are unordered."""
     forward = covariance(x, x, pairs, center, center)
     return (forward + forward.T) / 2
 
@@ -28,7 +28,7 @@ def difference_covariance(x, pairs):
 
 
 def joint_counts(bins_x, bins_y, pairs, n_bins):
-    """Counts of pairs by the cells of their two projections, for one bit."""
+    """For one bit, the number of pairs in each cell of the grid of both projections."""
     counts = np.zeros((n_bins, n_bins))
     for i, j in pairs:
         counts[bins_x[i], bins_y[j]] += 1

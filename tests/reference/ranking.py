@@ -1,4 +1,4 @@
-"""Retrieval measures by enumerating every order of tied items."""
+"""Retrieval measures, computed for every order of tied items."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def orders(distances, relevant):
-    """Every ranking that sorts by distance, as tuples of relevance."""
+    """All rankings that are sorted by distance, as lists of relevance."""
     groups = [
         [bool(r) for d, r in zip(distances, relevant, strict=True) if d == distance]
         for distance in sorted(set(distances))
@@ -18,18 +18,18 @@ def orders(distances, relevant):
 
 
 def average_precision(ranking):
-    """Mean of the precision at the places of the relevant items."""
+    """Mean of the precision at the positions of the relevant items."""
     hits = np.cumsum(ranking)
     return float(np.mean([hits[p] / (p + 1) for p, relevant in enumerate(ranking) if relevant]))
 
 
 def expected(measure, distances, relevant):
-    """Mean of a measure over every order of tied items."""
+    """Mean of a measure over all orders of tied items."""
     return float(np.mean([measure(ranking) for ranking in orders(distances, relevant)]))
 
 
 def average_precision_at(ranking, r):
-    """Sum of the precision at the relevant places among the first r, over what could be reached."""
+    """Sum of the precision at the relevant positions up to r, divided by the largest possible number of them."""
     hits = np.cumsum(ranking)
     found = sum(hits[p] / (p + 1) for p, relevant in enumerate(ranking[:r]) if relevant)
     return found / min(r, sum(ranking))

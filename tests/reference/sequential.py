@@ -1,4 +1,4 @@
-"""Wald's test one pair and one bit at a time, and a search that scores every item."""
+"""Wald's test for one pair and one bit at a time, and a search that scores every item."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def agreement(codes_x, codes_y, pairs, n_bits):
 
 
 def log_ratio(agrees, positive, negative):
-    """How much a bit that agrees (or does not) speaks for a similar pair."""
+    """Log-likelihood ratio of a similar pair, given a bit that agrees or does not."""
     return math.log(positive / negative) if agrees else math.log((1 - positive) / (1 - negative))
 
 
 def decide(code_x, code_y, ratios, order, lower, upper, cut):
-    """Similar, number of bits used, decided before the bits ran out."""
+    """Whether the pair is similar, the number of bits used, and whether a bound was reached."""
     total = 0.0
     for used, b in enumerate(order, start=1):
         total += ratios[int(bit(code_x, b) == bit(code_y, b))][b]
@@ -36,7 +36,7 @@ def decide(code_x, code_y, ratios, order, lower, upper, cut):
 
 
 def rank(codes, ids, values, k):
-    """(score, id) of the k best items: every item scored, bit by bit."""
+    """(score, id) of the k best items. Every item is scored bit by bit."""
     scored = []
     for code, item in zip(codes, ids, strict=True):
         scored.append((-sum(v * (1 if bit(code, b) else -1) for b, v in enumerate(values)), int(item)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import sys
 import threading
 
@@ -314,3 +315,15 @@ def test_without_faiss_the_error_has_the_install_line(monkeypatch):
         MissingExtraError, match=r"HammingIndex.from_faiss needs FAISS.*pip install faiss-cpu"
     ):
         HammingIndex.from_faiss(object())
+
+
+def test_searching_imports_neither_scipy_nor_scikit_learn():
+    program = """
+import sys
+import numpy as np
+from diffhash import HammingIndex
+HammingIndex(np.eye(8, dtype=np.uint8)).search(np.ones(8, dtype=np.uint8), 2)
+print([name for name in ("scipy", "sklearn", "matplotlib", "threadpoolctl", "safetensors") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -91,6 +91,26 @@ def test_any_reader_of_safetensors_reads_it(saved):
     np.testing.assert_array_equal(tensors["ids"], HammingIndex.load(saved).ids)
 
 
+def test_files_of_format_1_can_be_read(path):
+    """Written by the first release that saves an index; every later one must read it."""
+    header = (
+        b'{"__metadata__": {"diffhash_index": "{\\"format_version\\": 1, \\"n_bits\\": 12}"}, '
+        b'"ids": {"dtype": "I64", "shape": [2], "data_offsets": [0, 16]}, '
+        b'"codes": {"dtype": "U8", "shape": [2, 2], "data_offsets": [16, 20]}}    '
+    )
+    ids = (7).to_bytes(8, "little") + (-3).to_bytes(8, "little", signed=True)
+    path.write_bytes(len(header).to_bytes(8, "little") + header + ids + bytes([1, 2, 255, 15]))
+
+    index = HammingIndex.load(path)
+
+    assert (index.ids.tolist(), index.codes.tolist(), index.n_bits) == ([7, -3], [[1, 2], [255, 15]], 12)
+    before = path.read_bytes()
+    index.save(path)
+    assert path.read_bytes() == before, (
+        "the format changed: increase FORMAT_VERSION and keep reading this one"
+    )
+
+
 def test_row_numbers_take_no_room(path):
     HammingIndex(np.zeros((1000, 8), dtype=np.uint8)).save(path)
 

@@ -182,7 +182,7 @@ def test_too_few_pairs_cannot_show_a_small_rate(rng):
     """Ten pairs without an error are no evidence of one error in a hundred."""
     x, y, positive, negative = independent_codes(rng, 10, 32, 1.0, 0.5)
 
-    with pytest.warns(DiffhashWarning, match="give more pairs"):
+    with pytest.warns(DiffhashWarning, match="pass more pairs"):
         dh.SequentialTest(0.01, 0.01).fit(x, y, dh.Pairs(positive, negative), 32)
 
 

@@ -1,4 +1,7 @@
-"""The command line: one command per file, each parses, calls one function, prints one result."""
+"""The command line: one command per file. Each parses, calls one function, and prints one result.
+
+Command modules import only typer and options; they import the workflows when they run.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,12 @@ _NEEDED = ("typer", "rich")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run ``diffhash``; leaves by ``SystemExit``.
+    """Run ``diffhash``. This always raises ``SystemExit``.
 
     Parameters
     ----------
     arguments : sequence of str, optional
-        Those of the process by default.
+        By default those of the process.
     """
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:

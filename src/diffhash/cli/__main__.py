@@ -1,5 +1,6 @@
-"""``python -m diffhash.cli``, where the script is not on the path."""
+"""``python -m diffhash.cli`` is the same as ``python -m diffhash``."""
 
 from . import main
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,23 +1,26 @@
-"""The commands gathered, and how they end: one line for an error, a number for the shell."""
+"""The commands, and how they end: an error is one line on stderr and an exit status."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import DiffhashError, DiffhashWarning
+from ..workflows.options import OptionError
 from .bench import bench
 from .build import build
 from .demo import demo
 from .encode import encode
 from .evaluate import evaluate
+from .export import export
 from .fit import fit
 from .info import info
+from .messages import with_option_names
+from .options import takes_groups
 from .reproduce import reproduce
 from .search import search
 from .verify import verify
@@ -25,11 +28,11 @@ from .verify import verify
 __all__ = ["app", "run_app"]
 
 FAILED, MISUSED, INTERRUPTED = 1, 2, 130
-# Typer brings its own copy of click or uses the installed one, depending on its version; the base
-# class of its public BadParameter is the usage error of whichever it is.
+# Typer has its own copy of click or uses the installed one, depending on its version. The base
+# class of its public BadParameter is the usage error of either.
 _UsageError: type[Exception] = typer.BadParameter.__bases__[0]
 
-# What follows the name of a benchmark is its own, --help too.
+# Arguments after the name of a benchmark belong to the benchmark, also --help.
 _PASSES_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
 app = typer.Typer(
@@ -39,20 +42,15 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(demo)
-app.command()(build)
-app.command()(search)
-app.command()(fit)
-app.command()(encode)
-app.command()(evaluate)
-app.command()(info)
-app.command()(verify)
-app.command()(reproduce)
+for _command in (demo, build, search, fit, encode, evaluate, export, info, verify, reproduce):
+    app.command()(takes_groups(_command))
 app.command(context_settings=_PASSES_ON)(bench)
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         typer.echo(f"diffhash {version('diffhash')}")
         raise typer.Exit
 
@@ -68,9 +66,9 @@ def _options(
 
 
 def run_app(arguments: Sequence[str]) -> int:
-    """Run one command line and give its exit status; errors become one line on stderr.
+    """Run one command line and return its exit status. Errors become one line on stderr.
 
-    With ``--debug`` among the arguments they are raised instead.
+    With ``--debug`` in the arguments, errors are raised instead.
     """
     try:
         # Outside of standalone mode typer.Exit(n) is returned as n.
@@ -80,19 +78,21 @@ def run_app(arguments: Sequence[str]) -> int:
             status = app(args=list(arguments), prog_name="diffhash", standalone_mode=False)
     except _UsageError as error:
         line = _usage_line(error)
-        # A bare "diffhash" has shown its help by now and has nothing more to say.
+        # "diffhash" without arguments has printed its help; there is no message.
         return _say(line, MISUSED) if line else MISUSED
     except KeyboardInterrupt:
         return _say("interrupted", INTERRUPTED)
     except Exception as error:
         if "--debug" in arguments:
             raise
+        if isinstance(error, OptionError):
+            return _say(_with_help(_error_line(error), f"diffhash {arguments[0]}"), MISUSED)
         return _say(_error_line(error), FAILED)
     return status if isinstance(status, int) else 0
 
 
 def _one_line(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """How warnings are shown: ours in a line like errors, others as Python does."""
+    """How warnings are shown: ours in one line as errors, others as Python does."""
 
     def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
         if issubclass(category, DiffhashWarning):
@@ -105,7 +105,7 @@ def _one_line(plain: Callable[..., Any]) -> Callable[..., Any]:
 
 def _error_line(error: Exception) -> str:
     if isinstance(error, DiffhashError):
-        text = str(error)
+        text = with_option_names(str(error))
     elif isinstance(error, OSError):
         what = error.strerror or str(error)
         text = f"{error.filename}: {what}" if error.filename else what
@@ -118,7 +118,12 @@ def _usage_line(error: Exception) -> str:
     message = error.format_message() if hasattr(error, "format_message") else str(error)
     context = getattr(error, "ctx", None)
     command = context.command_path if context is not None else "diffhash"
-    message = " ".join(message.split()).removeprefix("Invalid value: ").rstrip(".")
+    message = " ".join(message.split()).removeprefix("Invalid value: ")
+    return _with_help(message, command)
+
+
+def _with_help(message: str, command: str) -> str:
+    message = message.rstrip(".")
     return f"{message}. See '{command} --help'." if message else ""
 
 

@@ -11,8 +11,7 @@ from typing import Annotated
 import typer
 
 from ..errors import DiffhashError
-from .options import Debug
-from .output import print_table
+from .printing import print_table
 
 __all__ = ["bench", "find_benchmarks", "list_benchmarks"]
 
@@ -24,9 +23,9 @@ def bench(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Which benchmark. Without it: a list of them.")
     ] = None,
-    debug: Debug = False,  # noqa: ARG001 - read by run_app
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,  # noqa: ARG001 - read by run_app
 ) -> None:
-    """Run a benchmark of the source checkout; what follows its name is passed on.
+    """Run a benchmark of the source checkout. Arguments after its name are passed on.
 
     Benchmarks are part of the source, not of the installed package.
 
@@ -44,13 +43,13 @@ def bench(
         print_table(["name", "what it measures"], list(known.items()))
         return
     if name not in known:
-        raise typer.BadParameter(f"there is no benchmark {name!r}; there are {', '.join(known)}")
+        raise typer.BadParameter(f"there is no benchmark {name!r}. There are {', '.join(known)}")
     command = [sys.executable, "-m", f"benchmarks.{name}", *context.args]
     process = subprocess.Popen(command, cwd=folder.parent)
     try:
         status = process.wait()
     except KeyboardInterrupt:
-        # The terminal has told the benchmark, too: let it put away what it has.
+        # The terminal has interrupted the benchmark too. Wait until it has cleaned up.
         process.wait()
         raise
     raise typer.Exit(status if status >= 0 else _ENDED_BY_SIGNAL - status)

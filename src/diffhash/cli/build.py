@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..errors import InputFileError
-from ..stores import Collection
-from .build_features import build_from_features
-from .build_folder import PictureKind, build_from_folder, leave_out_broken
-from .captions import read_captions
-from .filling import check_free
-from .fit import describe_model, modalities_line
-from .learning import make_hasher
-from .options import (
-    Aligned,
-    AsJson,
-    Bits,
-    Debug,
-    Ids,
-    Labels,
-    Method,
-    MethodName,
-    Negatives,
-    PairsFile,
-    Sample,
-    Seed,
-    Settings,
-    Views,
-    settings_of,
-)
-from .output import megabytes, print_facts, print_json
-from .outputs import Overwrite
+from ..workflows.options import BUILD_SAMPLE, PictureKind
+from .options import LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Sample, Views
+from .parsing import file_or_files_by_name, files_by_name
+from .printing import megabytes, modalities_line, print_facts, print_json
+from .progress import StepBar
+
+if TYPE_CHECKING:
+    from ..workflows import BuildResult
 
 __all__ = ["build"]
 
@@ -43,10 +23,13 @@ _FEATURES = "Feature files"
 
 
 def build(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the collection.")],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the collection (.dh).")
+    ],
     images: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Pictures, in folders within it too.", rich_help_panel=_FOLDER),
+        typer.Option(metavar="FOLDER", help="Pictures, also in subfolders.", rich_help_panel=_FOLDER),
     ] = None,
     captions: Annotated[
         str | None,
@@ -58,11 +41,13 @@ def build(
     ] = None,
     file_column: Annotated[
         str | None,
-        typer.Option(help="Column with the pictures' names. Default: by its name.", rich_help_panel=_FOLDER),
+        typer.Option(
+            help="Column with the names of the pictures. Default: found by its name.", rich_help_panel=_FOLDER
+        ),
     ] = None,
     caption_column: Annotated[
         str | None,
-        typer.Option(help="Column with the captions. Default: by its name.", rich_help_panel=_FOLDER),
+        typer.Option(help="Column with the captions. Default: found by its name.", rich_help_panel=_FOLDER),
     ] = None,
     kind: Annotated[
         PictureKind, typer.Option(help="What the pictures are.", rich_help_panel=_FOLDER)
@@ -71,7 +56,7 @@ def build(
         bool,
         typer.Option(
             "--thumbnails/--no-thumbnails",
-            help="Keep a small picture of each in the collection.",
+            help="Store a small version of each picture in the collection.",
             rich_help_panel=_FOLDER,
         ),
     ] = True,
@@ -79,34 +64,31 @@ def build(
         bool,
         typer.Option(
             "--skip",
-            help="Leave out rows without a picture or a caption, and pictures that cannot be read or named.",
+            help="Leave out rows without a picture or a caption, and pictures that cannot be read.",
             rich_help_panel=_FOLDER,
         ),
     ] = False,
     view: Views = None,
     model: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="Use this model and learn none.", rich_help_panel=_FEATURES),
+        typer.Option(
+            metavar="MODEL",
+            help="Use this model (.dhm), or that of a collection (.dh), and do not learn one.",
+            rich_help_panel=_FEATURES,
+        ),
     ] = None,
     payload: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="[NAME=]FILE", help="Table of what to keep with each row.", rich_help_panel=_FEATURES
+            metavar="[NAME=]FILE", help="Table of what to store with each row.", rich_help_panel=_FEATURES
         ),
     ] = None,
-    pairs: PairsFile = None,
+    pairs: PairFlags,
     negatives: Negatives = None,
-    labels: Labels = None,
-    ids: Ids = None,
-    aligned: Aligned = False,
-    method: Method = MethodName.refined,
-    bits: Bits = 64,
-    sample: Sample = 20_000,
-    seed: Seed = 0,
-    settings: Settings = None,
+    learning: LearningFlags,
+    sample: Sample = BUILD_SAMPLE,
     overwrite: Overwrite = False,
-    as_json: AsJson = False,
-    debug: Debug = False,  # noqa: ARG001 - read by run_app
+    output: OutputFlags,
 ) -> None:
     """Make a collection that can be searched: one file with the model, the codes and the payloads.
 
@@ -126,62 +108,62 @@ def build(
         raise typer.BadParameter(
             "give --images FOLDER and --captions FILE, or --view NAME=FILE for each modality"
         )
-    inputs = [*(view or ()), *(payload or ()), *(labels or ()), *(ids or ())]
-    inputs += [name for name in (captions, model, pairs, negatives) if name is not None]
-    check_free(out, overwrite, inputs)
-    hasher = make_hasher(method, bits, seed, settings_of(settings))
-    start = time.perf_counter()
-    skipped = 0
-    if images is not None and captions is not None:
-        _refuse({"--model": model, "--payload": payload, "--pairs": pairs, "--labels": labels, "--ids": ids})
-        data = read_captions(
-            images, captions, file_column=file_column, caption_column=caption_column, skip=skip
-        )
-        if skip:
-            leave_out_broken(data)
-        if len(set(data.of)) < 2:
-            raise InputFileError(f"{captions}: at least two pictures with captions are needed to learn from.")
-        skipped = data.n_skipped
-        learned = build_from_folder(
-            out, data, hasher=hasher, kind=kind, thumbnails=thumbnails, sample=sample, seed=seed
-        )
-    else:
-        learned = build_from_features(
-            out,
-            view or [],
-            hasher=hasher,
-            model=model,
-            pairs=pairs,
-            negatives=negatives,
-            labels=labels,
-            ids=ids,
-            aligned=aligned,
-            payload=payload,
-            sample=sample,
-            seed=seed,
-        )
-    with Collection.open(out) as collection:
-        n = len(collection)
-    facts: dict[str, Any] = {
-        "collection": str(out),
-        "objects": n,
-        **describe_model(learned.hasher),
-        "learned from": learned.learned_from,
-        "left out": skipped,
-        "seconds": round(time.perf_counter() - start, 2),
-        "size": out.stat().st_size,
-    }
-    if as_json:
-        print_json(facts)
-        return
-    facts |= {"objects": f"{n:,}", "modalities": modalities_line(facts["modalities"])}
-    facts |= {"seconds": f"{facts['seconds']:.2f}", "size": megabytes(facts["size"])}
-    if not skipped:
-        del facts["left out"]
-    print_facts(facts)
+    options = learning.options(sample)
+    from .. import workflows
+
+    with StepBar() as progress:
+        if images is not None and captions is not None:
+            _refuse({"--model": model, "--payload": payload})
+            _refuse({"--pairs": pairs.pairs, "--labels": pairs.labels, "--ids": pairs.ids})
+            result = workflows.build_folder(
+                images,
+                captions,
+                out,
+                file_column=file_column,
+                caption_column=caption_column,
+                kind=kind,
+                thumbnails=thumbnails,
+                skip=skip,
+                learning=options,
+                overwrite=overwrite,
+                progress=progress,
+            )
+        else:
+            views = files_by_name(view, "--view")
+            result = workflows.build_features(
+                views,
+                out,
+                model=model,
+                payloads=file_or_files_by_name(payload, list(views), "--payload"),
+                pair_files=pairs.files(list(views), negatives),
+                learning=options,
+                overwrite=overwrite,
+                progress=progress,
+            )
+    _print(result, as_json=output.as_json)
 
 
 def _refuse(options: dict[str, Any]) -> None:
     for name, value in options.items():
         if value:
             raise typer.BadParameter(f"{name} goes with --view, not with --images")
+
+
+def _print(result: BuildResult, *, as_json: bool) -> None:
+    facts: dict[str, Any] = {
+        "collection": str(result.path),
+        "objects": result.objects,
+        **result.model.to_dict(),
+        "learned from": result.learned_from,
+        "left out": result.left_out,
+        "seconds": round(result.seconds, 2),
+        "size": result.size,
+    }
+    if as_json:
+        print_json(facts)
+        return
+    facts |= {"objects": f"{result.objects:,}", "modalities": modalities_line(facts["modalities"])}
+    facts |= {"seconds": f"{result.seconds:.2f}", "size": megabytes(result.size)}
+    if not result.left_out:
+        del facts["left out"]
+    print_facts(facts)

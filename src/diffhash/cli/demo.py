@@ -1,22 +1,22 @@
-"""``diffhash demo``: symbols by their names, from nothing to a searchable file and a report."""
+"""``diffhash demo``: find symbols by their names, from drawing them to a searchable file and a report."""
 
 from __future__ import annotations
 
 import sys
 import unicodedata
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from ..experiments.symbols import COSTS, Answer, DemoResult, Found, run_demo
-from ..experiments.symbols.write import write_demo
-from ..report import require_matplotlib
-from .options import AsJson, Debug
-from .output import print_json
-from .progress import Work
+from .options import OutputFlags
+from .printing import print_json
+from .progress import CostBar
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..experiments.symbols import Answer, DemoResult, Found
 
 __all__ = ["demo"]
 
@@ -24,16 +24,16 @@ REPORT = "report.html"
 
 
 def demo(
+    *,
     out: Annotated[Path, typer.Option(help="Folder for the collection and the report.")] = Path("demo"),
     open_page: Annotated[bool, typer.Option("--open", help="Open the report in a browser.")] = False,
-    as_json: AsJson = False,
-    debug: Debug = False,  # noqa: ARG001 - read by run_app
+    output: OutputFlags,
 ) -> None:
-    """Learn to find symbols by their names, evaluate, build a collection and ask it.
+    """Learn to find symbols by their names, evaluate, build a collection and search it.
 
-    Draws some 5,700 characters of a font, learns from most of them, tests on the others.
+    Draws about 5,700 characters of a font, learns from most of them, and tests on the others.
 
-    Writes symbols.dh, which diffhash search can ask, and report.html. Takes less than a minute on two cores.
+    Writes symbols.dh, which diffhash search can read, and report.html. Takes less than a minute on two cores.
 
     For example:
 
@@ -41,9 +41,11 @@ def demo(
 
         diffhash demo --out symbols --open
     """
+    from ..experiments.symbols.write import write_demo
+
     result = _run(out)
     report = write_demo(result, out / REPORT)
-    if as_json:
+    if output.as_json:
         print_json(_as_json(result, report))
     else:
         _print(result, report)
@@ -52,8 +54,11 @@ def demo(
 
 
 def _run(out: Path) -> DemoResult:
+    from ..experiments.symbols import COSTS, run_demo
+    from ..report import require_matplotlib
+
     require_matplotlib()
-    with Work("preparing") as work:
+    with CostBar("preparing") as work:
         work.begin(0, sum(COSTS.values()))
 
         def advance(key: str, share: float, what: str) -> None:
@@ -63,8 +68,12 @@ def _run(out: Path) -> DemoResult:
 
 
 def _print(result: DemoResult, report: Path) -> None:
+    from rich.console import Console
+
+    from ..experiments.symbols.page import next_steps
+
     if hasattr(sys.stdout, "reconfigure"):
-        # A terminal that lacks a symbol shows a question mark in its place.
+        # Symbols that the terminal's encoding lacks become question marks.
         sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False)
     console.print(
@@ -81,19 +90,19 @@ def _print(result: DemoResult, report: Path) -> None:
     )
     _say(f"report      {report}")
     _say(f"collection  {result.collection}")
-    from ..experiments.symbols.page import next_steps
-
     _say("\nNext:")
     for what, line in next_steps(result).items():
         _say(f"  {line}\n      {what}")
 
 
 def _say(line: str) -> None:
-    # Not by rich, which would break a path or a command at the edge of the terminal.
+    # rich would break a path or a command at the edge of the terminal.
     typer.echo(line)
 
 
 def _table(title: str, *columns: str) -> Table:
+    from rich.table import Table
+
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column, header_style="dim")
@@ -136,7 +145,7 @@ def _line(hits: tuple[Found, ...], *, star: bool) -> str:
 
 
 def _shown(character: str) -> str:
-    """A character that stands by itself: a mark that combines gets a circle to stand on."""
+    """A character that can be printed alone: a combining mark is put on a dotted circle."""
     return f"◌{character}" if unicodedata.combining(character) else character
 
 

@@ -1,55 +1,48 @@
-"""``diffhash evaluate``: how well codes find what belongs together."""
+"""``diffhash evaluate``: how well codes find the objects that belong together."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from ..errors import InputFileError
-from ..files import encode_file, open_features, read_codes
-from ..types import CodeArray
-from .encode import choose_modality
-from .judging import evaluate_directions, figures_of
-from .models import load_model
-from .options import Aligned, AsJson, Debug, Ids, Labels, PairsFile, Seed, Views, by_name
-from .output import print_json, print_table
-from .progress import Rows
-from .relation import read_relation
+from .options import OutputFlags, PairFlags, Seed, Views
+from .parsing import files_by_name
+from .printing import print_json, print_table
+from .progress import StepBar
+
+if TYPE_CHECKING:
+    from ..workflows import Direction
 
 __all__ = ["evaluate"]
 
 
 def evaluate(
+    *,
     model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help="A model or a collection; with --view.")
+        str | None,
+        typer.Argument(metavar="[MODEL]", help="A model (.dhm) or a collection (.dh); with --view."),
     ] = None,
     view: Views = None,
     codes: Annotated[
         list[str] | None,
-        typer.Option(
-            "--codes", metavar="NAME=FILE", help="Codes of one modality, in place of a model and views."
-        ),
+        typer.Option(metavar="NAME=FILE", help="Codes of one modality, in place of a model and views."),
     ] = None,
-    pairs: PairsFile = None,
-    labels: Labels = None,
-    ids: Ids = None,
-    aligned: Aligned = False,
+    pairs: PairFlags,
     within: Annotated[
         bool, typer.Option("--within", help="Also within each modality (needs --labels).")
     ] = False,
     queries: Annotated[
-        int, typer.Option(min=0, help="At most this many queries in each direction, drawn; 0: all.")
+        int,
+        typer.Option(min=0, help="At most this many queries in each direction, drawn at random; 0: all."),
     ] = 10_000,
     seed: Seed = 0,
-    as_json: AsJson = False,
-    debug: Debug = False,  # noqa: ARG001 - read by run_app
+    output: OutputFlags,
 ) -> None:
     """Measure retrieval in both directions.
 
     Use objects that the model has not learned from. mAP is the mean average precision, with a 95 %
-    interval over the queries; equal distances count as tied, not in a lucky order.
+    interval over the queries. Equal distances count as ties.
 
     For example:
 
@@ -61,67 +54,64 @@ def evaluate(
     """
     if bool(view) == bool(codes):
         raise typer.BadParameter("give a MODEL and --view NAME=FILE for each modality, or --codes NAME=FILE")
-    if bool(view) != (model is not None):
-        raise typer.BadParameter("--view needs a MODEL to encode with, --codes needs none")
-    encoded = _encoded(str(model), by_name(view, "--view")) if view else _codes(by_name(codes, "--codes"))
-    relation = read_relation(
-        {name: len(rows) for name, rows in encoded.items()},
-        pairs=pairs,
-        negatives=None,
-        labels=labels,
-        ids=ids,
-        aligned=aligned,
-    )
-    results = evaluate_directions(encoded, relation, within=within, queries=queries, seed=seed)
-    figures = {key: figures_of(result, len(encoded[key[1]])) for key, result in results.items()}
-    if as_json:
-        print_json([{"from": a, "into": b, **found} for (a, b), found in figures.items()])
+    views, code_files = files_by_name(view, "--view"), files_by_name(codes, "--codes")
+    from .. import workflows
+
+    with StepBar() as progress:
+        result = workflows.evaluate(
+            model,
+            views,
+            codes=code_files,
+            pair_files=pairs.files(list(views or code_files)),
+            within=within,
+            queries=queries,
+            seed=seed,
+            progress=progress,
+        )
+    if output.as_json:
+        print_json([_facts(direction) for direction in result.directions])
     else:
-        _print(figures)
+        _print(result.directions)
 
 
-def _encoded(model: str, views: dict[str, str]) -> dict[str, CodeArray]:
-    hasher = load_model(model)
-    found = {}
-    for name, source in views.items():
-        file = open_features(source)
-        choose_modality(hasher, file, name)
-        with Rows(f"encoding {name}", file.n_rows) as rows:
-            blocks = []
-            for block in encode_file(hasher, file, name):
-                blocks.append(block)
-                rows.advance(len(block))
-        if not blocks:
-            raise InputFileError(f"{source}: there are no rows.")
-        found[name] = np.concatenate(blocks)
-    return found
+def _facts(found: Direction) -> dict[str, Any]:
+    low, high = found.interval
+    return {
+        "from": found.query,
+        "into": found.into,
+        "queries": found.queries,
+        "without relevant": found.without_relevant,
+        "items": found.items,
+        "mAP": found.mean_average_precision,
+        "mAP low": low,
+        "mAP high": high,
+        "EER": found.equal_error_rate,
+        "precision at 10": found.precision_at_10,
+        "recall at 1": found.recall_at_1,
+        "recall at 10": found.recall_at_10,
+    }
 
 
-def _codes(names: dict[str, str]) -> dict[str, CodeArray]:
-    found = {name: read_codes(source) for name, source in names.items()}
-    for name, rows in found.items():
-        if not len(rows):
-            raise InputFileError(f"{names[name]}: there are no rows.")
-    return found
-
-
-def _print(figures: dict[tuple[str, str], dict[str, Any]]) -> None:
+def _print(directions: tuple[Direction, ...]) -> None:
     header = ["direction", "queries", "items", "mAP", "95 %", "EER", "P@10", "R@1", "R@10"]
     rows = []
-    for (a, b), found in figures.items():
-        interval = f"{found['mAP low']:.3f} to {found['mAP high']:.3f}"
-        measures = ("EER", "precision at 10", "recall at 1", "recall at 10")
+    for found in directions:
+        low, high = found.interval
+        measures = (found.equal_error_rate, found.precision_at_10, found.recall_at_1, found.recall_at_10)
         rows.append(
             [
-                f"{a} → {b}",
-                found["queries"],
-                found["items"],
-                f"{found['mAP']:.3f}",
-                interval,
-                *(f"{found[name]:.3f}" for name in measures),
+                f"{found.query} → {found.into}",
+                found.queries,
+                found.items,
+                f"{found.mean_average_precision:.3f}",
+                f"{low:.3f} to {high:.3f}",
+                *(f"{value:.3f}" for value in measures),
             ]
         )
     print_table(header, rows)
-    left_out = {f"{a} → {b}": f["without relevant"] for (a, b), f in figures.items() if f["without relevant"]}
-    for direction, n in left_out.items():
-        typer.echo(f"{direction}: {n:,} queries with nothing relevant were left out")
+    for found in directions:
+        if found.without_relevant:
+            typer.echo(
+                f"{found.query} → {found.into}: {found.without_relevant:,} queries with nothing relevant "
+                "were left out"
+            )

@@ -3,54 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from ..files import open_features
-from ..hashers.base import BaseHasher
-from .learning import learn, make_hasher
-from .options import (
-    Aligned,
-    AsJson,
-    Bits,
-    Debug,
-    Ids,
-    Labels,
-    Method,
-    MethodName,
-    Negatives,
-    PairsFile,
-    Sample,
-    Seed,
-    Settings,
-    Views,
-    by_name,
-    settings_of,
-)
-from .output import megabytes, print_facts, print_json
-from .outputs import Overwrite, check_model
-from .relation import read_relation
+from ..workflows.options import LearningOptions
+from .options import LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Sample, Views
+from .parsing import files_by_name
+from .printing import megabytes, modalities_line, print_facts, print_json
+from .progress import StepBar
 
-__all__ = ["describe_model", "fit", "modalities_line"]
+__all__ = ["fit"]
 
 
 def fit(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the model.")],
+    *,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the model (.dhm).")
+    ],
     view: Views = None,
-    pairs: PairsFile = None,
+    pairs: PairFlags,
     negatives: Negatives = None,
-    labels: Labels = None,
-    ids: Ids = None,
-    aligned: Aligned = False,
-    method: Method = MethodName.refined,
-    bits: Bits = 64,
-    sample: Sample = 100_000,
-    seed: Seed = 0,
-    settings: Settings = None,
+    learning: LearningFlags,
+    sample: Sample = LearningOptions.sample,
     overwrite: Overwrite = False,
-    as_json: AsJson = False,
-    debug: Debug = False,  # noqa: ARG001 - read by run_app
+    output: OutputFlags,
 ) -> None:
     """Learn hash functions from feature files.
 
@@ -64,65 +41,25 @@ def fit(
 
         diffhash fit --view a=d.npz#a --view b=d.npz#b --labels d.csv#class -o d.dhm
     """
-    names = by_name(view, "--view")
-    if not names:
+    views = files_by_name(view, "--view")
+    if not views:
         raise typer.BadParameter("at least one --view NAME=FILE is needed")
-    inputs = [*(view or ()), *(labels or ()), *(ids or ())]
-    check_model(out, overwrite, inputs + [name for name in (pairs, negatives) if name is not None])
-    hasher = make_hasher(method, bits, seed, settings_of(settings))
-    files = {name: open_features(source) for name, source in names.items()}
-    views = {name: file.array() for name, file in files.items()}
-    relation = read_relation(
-        {name: len(array) for name, array in views.items()},
-        pairs=pairs,
-        negatives=negatives,
-        labels=labels,
-        ids=ids,
-        aligned=aligned,
-    )
-    learned = learn(hasher, views, relation, sample=sample, seed=seed)
-    learned.hasher.save(out)
-    facts: dict[str, Any] = {
-        "model": str(out),
-        **describe_model(learned.hasher),
-        "learned from": learned.learned_from,
-        "seconds": round(learned.seconds, 2),
-        "size": out.stat().st_size,
-    }
-    if as_json:
-        print_json(facts)
-    else:
-        print_facts(
-            {
-                **facts,
-                "modalities": modalities_line(facts["modalities"]),
-                "seconds": f"{learned.seconds:.2f}",
-                "size": megabytes(facts["size"]),
-            }
+    pair_files, options = pairs.files(list(views), negatives), learning.options(sample)
+    from .. import workflows
+
+    with StepBar() as progress:
+        result = workflows.fit(
+            views, out, pair_files=pair_files, learning=options, overwrite=overwrite, progress=progress
         )
-
-
-def describe_model(hasher: BaseHasher) -> dict[str, Any]:
-    """What a model is, in plain values."""
-    featurizers = hasher.featurizers_
-    return {
-        "method": type(hasher).__name__,
-        "bits": int(hasher.n_bits),
-        "modalities": [
-            {"name": name, "features": n, "raw": featurizers[name].kind if name in featurizers else None}
-            for name, n in hasher.n_features_in_.items()
-        ],
+    facts = {
+        "model": str(result.path),
+        **result.model.to_dict(),
+        "learned from": result.learned_from,
+        "seconds": round(result.seconds, 2),
+        "size": result.size,
     }
-
-
-def modalities_line(modalities: list[dict[str, Any]]) -> str:
-    """The modalities of a model on one line.
-
-    Examples
-    --------
-    >>> modalities_line([{"name": "text", "features": 1200, "raw": "tfidf"}])
-    'text (1,200 features, tfidf)'
-    """
-    return ", ".join(
-        f"{m['name']} ({m['features']:,} features{', ' + m['raw'] if m['raw'] else ''})" for m in modalities
-    )
+    if output.as_json:
+        print_json(facts)
+        return
+    facts |= {"modalities": modalities_line(facts["modalities"]), "size": megabytes(result.size)}
+    print_facts(facts | {"seconds": f"{result.seconds:.2f}"})

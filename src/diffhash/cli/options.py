@@ -1,49 +1,35 @@
-"""Options that several commands have, and how their values are read."""
+"""Options that several commands share: written once, and taken in groups."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from enum import StrEnum
-from pathlib import Path
-from typing import Annotated, Any
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ..native.checks import MAX_BITS
+from ..workflows.options import LearningOptions, MethodName, PairFiles
+from .parsing import file_or_files_by_name, parse_settings
 
 __all__ = [
-    "Aligned",
-    "AsJson",
-    "Bits",
-    "Debug",
-    "Ids",
-    "Labels",
-    "Method",
-    "MethodName",
+    "MAX_BITS",
+    "LearningFlags",
     "Negatives",
-    "PairsFile",
+    "OutputFlags",
+    "Overwrite",
+    "PairFlags",
     "Sample",
     "Seed",
-    "Settings",
     "Views",
-    "by_name",
-    "for_all",
-    "settings_of",
+    "takes_groups",
 ]
 
-
-class MethodName(StrEnum):
-    """Methods by the names they have on the command line."""
-
-    refined = "refined"
-    diff = "diff"
-    kernel = "kernel"
-    boosted = "boosted"
-
-
-_BELONG = "What belongs together"
-_LEARN = "Learning"
+#: As ``diffhash.native``, which takes too long to import for ``--help``.
+MAX_BITS = 4096
+_PAIRS = "Which rows belong together"
+_LEARNING = "Learning"
 
 Views = Annotated[
     list[str] | None,
@@ -53,125 +39,135 @@ Views = Annotated[
         help="Features of one modality: .npy, .npz#array, .parquet, .csv or .jsonl (#column). Repeat for each.",
     ),
 ]
-PairsFile = Annotated[
-    str | None,
-    typer.Option(
-        "--pairs",
-        metavar="FILE",
-        help="Table of two columns: row numbers from 0, or ids with --ids.",
-        rich_help_panel=_BELONG,
-    ),
-]
 Negatives = Annotated[
     str | None,
     typer.Option(
-        "--negatives",
         metavar="FILE",
         help="Table of pairs that do not belong together. Default: every other pair.",
-        rich_help_panel=_BELONG,
+        rich_help_panel=_PAIRS,
     ),
 ]
-Labels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels",
-        metavar="[NAME=]FILE",
-        help="Labels of the rows (FILE#COLUMN): one file for all views, or one for each.",
-        rich_help_panel=_BELONG,
-    ),
-]
-Ids = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--ids",
-        metavar="[NAME=]FILE",
-        help="Ids of the rows (FILE#COLUMN): one file for all views, or one for each.",
-        rich_help_panel=_BELONG,
-    ),
-]
-Aligned = Annotated[
-    bool,
-    typer.Option(
-        "--aligned",
-        help="Row r of every view is one object. Default where the numbers of rows agree.",
-        rich_help_panel=_BELONG,
-    ),
-]
-Method = Annotated[MethodName, typer.Option(help="How to learn.", rich_help_panel=_LEARN)]
-Bits = Annotated[int, typer.Option(min=1, max=MAX_BITS, help="Length of the codes.", rich_help_panel=_LEARN)]
 Sample = Annotated[
     int,
     typer.Option(
-        min=0, help="Learn from at most this many objects, drawn at random; 0: all.", rich_help_panel=_LEARN
+        min=0,
+        help="Learn from at most this many objects, drawn at random; 0: all.",
+        rich_help_panel=_LEARNING,
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of everything random.", rich_help_panel=_LEARN)]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Another parameter of the method, such as n_landmarks=500.",
-        rich_help_panel=_LEARN,
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.", rich_help_panel=_LEARNING)]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file of the same kind.")]
 
 
-def by_name(values: Sequence[str] | None, option: str) -> dict[str, str]:
-    """``NAME=FILE`` options as a dict.
+@dataclass(frozen=True)
+class OutputFlags:
+    """How results and errors are shown."""
 
-    Examples
-    --------
-    >>> by_name(["image=a.npy", "text=b.npz#t=1"], "--view")
-    {'image': 'a.npy', 'text': 'b.npz#t=1'}
-    """
-    found: dict[str, str] = {}
-    for value in values or ():
-        name, equals, file = value.partition("=")
-        if not equals or not name or not file:
-            raise typer.BadParameter(f"{option} is written {option} NAME=FILE, got {value!r}")
-        if name in found:
-            raise typer.BadParameter(f"{option} names {name!r} twice")
-        found[name] = file
-    return found
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
 
 
-def for_all(values: Sequence[str] | None, names: Sequence[str], option: str) -> dict[str, str]:
-    """``[NAME=]FILE`` options as a dict: a file without a name stands for every name.
+@dataclass(frozen=True)
+class PairFlags:
+    """Which rows belong together."""
 
-    Examples
-    --------
-    >>> for_all(["l.csv#class"], ["image", "text"], "--labels")
-    {'image': 'l.csv#class', 'text': 'l.csv#class'}
-    """
-    values = list(values or ())
-    if len(values) == 1 and not any(values[0].startswith(f"{name}=") for name in names):
-        name, equals, _ = values[0].partition("=")
-        # A file may have a "=" in its name; a modality that is not there may have been meant.
-        if not equals or Path(values[0].partition("#")[0]).exists():
-            return dict.fromkeys(names, values[0])
-    found = by_name(values, option)
-    for name in found:
-        if name not in names:
-            raise typer.BadParameter(f"{option} names {name!r}, which is none of {', '.join(names)}")
-    return found
+    pairs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table of two columns: row numbers from 0, or ids with --ids.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = None
+    labels: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="Labels of the rows (FILE#COLUMN): one file for all views, or one for each.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = None
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="Ids of the rows (FILE#COLUMN): one file for all views, or one for each.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = None
+    aligned: Annotated[
+        bool,
+        typer.Option(
+            "--aligned",
+            help="Row r of every view is one object. Default if the numbers of rows are equal.",
+            rich_help_panel=_PAIRS,
+        ),
+    ] = False
+
+    def files(self, modalities: Sequence[str], negatives: str | None = None) -> PairFiles:
+        """The files for a workflow."""
+        return PairFiles(
+            pairs=self.pairs,
+            negatives=negatives,
+            labels=file_or_files_by_name(self.labels, modalities, "--labels"),
+            ids=file_or_files_by_name(self.ids, modalities, "--ids"),
+            aligned=self.aligned,
+        )
 
 
-def settings_of(values: Sequence[str] | None) -> dict[str, Any]:
-    """``--set`` options: values are JSON, or words.
+@dataclass(frozen=True)
+class LearningFlags:
+    """How a model is learned, without ``--sample``: its default differs between commands."""
 
-    Examples
-    --------
-    >>> settings_of(["n_landmarks=500", "features=linear"])
-    {'n_landmarks': 500, 'features': 'linear'}
-    """
-    return {name: _json_or_word(value) for name, value in by_name(values, "--set").items()}
+    method: Annotated[MethodName, typer.Option(help="How to learn.", rich_help_panel=_LEARNING)] = (
+        MethodName.refined
+    )
+    bits: Annotated[
+        int, typer.Option(min=1, max=MAX_BITS, help="Length of the codes.", rich_help_panel=_LEARNING)
+    ] = 64
+    seed: Seed = 0
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Another parameter of the method, such as n_landmarks=500.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None
+
+    def options(self, sample: int) -> LearningOptions:
+        """The options for a workflow."""
+        return LearningOptions(self.method, self.bits, sample, self.seed, parse_settings(self.settings))
 
 
-def _json_or_word(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def takes_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace each parameter that is a dataclass above by its fields, so that typer sees plain options."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    parameters = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name in groups:
+            parameters += _options_of(groups[name])
+        else:
+            parameters.append(parameter.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def call(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
+        command(**values)
+
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=hints[field.name]
+        )
+        for field in fields(group)
+    ]

@@ -1,4 +1,4 @@
-"""``diffhash reproduce``: the paper's experiment, run again."""
+"""``diffhash reproduce``: the experiment of the paper."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ import json
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..experiments.paper import FILE_NAME, Cell, Settings, Summary, run, summarise
-from ..experiments.paper.write import write_report
-from ..report import require_matplotlib
-from .progress import Work
+from .options import OutputFlags
+from .progress import CostBar
+
+if TYPE_CHECKING:
+    from ..experiments.paper import Cell, Settings, Summary
 
 __all__ = ["reproduce"]
 
 
 def reproduce(
+    *,
     out: Annotated[Path, typer.Option(help="Folder for the report, the figures and the numbers.")] = Path(
         "reproduction"
     ),
@@ -34,8 +36,7 @@ def reproduce(
     resume: Annotated[
         bool, typer.Option("--resume/--fresh", help="Continue a run that was interrupted, or start over.")
     ] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,  # noqa: ARG001 - read by run_app
+    output: OutputFlags,
 ) -> None:
     """Run the experiment of the paper Multimodal diff-hash and compare.
 
@@ -43,7 +44,7 @@ def reproduce(
 
     The full run takes about a quarter of an hour on two cores.
 
-    It may be interrupted at any time: the same command goes on where it stopped.
+    It can be interrupted at any time. The same command then continues.
 
     For example:
 
@@ -53,22 +54,29 @@ def reproduce(
 
         diffhash reproduce --out results --fresh --json
     """
+    from ..experiments.paper import FILE_NAME, Settings
+    from ..experiments.paper.write import write_report
+
     settings = Settings.quick(seeds) if quick else Settings.full(seeds)
     try:
         summary = _run_with_progress(settings, out, fresh=not resume)
     except KeyboardInterrupt:
         kept = out / FILE_NAME
         typer.echo(
-            f"diffhash: interrupted; {kept} has what is done, the same command goes on from there", err=True
+            f"diffhash: interrupted. {kept} has the finished parts; the same command continues from there",
+            err=True,
         )
         raise typer.Exit(130) from None
     paths = write_report(summary, out)
-    typer.echo(_as_json(summary, paths) if as_json else _as_text(summary, paths))
+    typer.echo(_as_json(summary, paths) if output.as_json else _as_text(summary, paths))
 
 
 def _run_with_progress(settings: Settings, out: Path, *, fresh: bool) -> Summary:
+    from ..experiments.paper import run, summarise
+    from ..report import require_matplotlib
+
     require_matplotlib()
-    with Work("preparing") as work:
+    with CostBar("preparing") as work:
 
         def begin(done: list[Cell], left: list[Cell]) -> None:
             before, after = (sum(cell.cost(settings) for cell in cells) for cells in (done, left))

@@ -19,44 +19,44 @@ __all__ = ["BoostedHash"]
 
 
 class BoostedHash(BaseHasher):
-    r"""Cross-modality similarity-sensitive hashing (CM-SSH): linear bits, boosted one by one.
+    r"""Cross-modality similarity-sensitive hashing (CM-SSH): linear bits that are learned by boosting.
 
     Each bit is a weak classifier of pairs into similar and dissimilar. Its projections are the
-    leading singular pair(s) of the weighted sum :math:`\sum w s x y^T`, its thresholds maximise the
-    weighted correlation :math:`r = \sum w s \xi \eta`, and pairs that it gets wrong weigh more for
-    the next bit. It is the method that the paper compares with: slower, but with no limit to the
-    number of bits.
+    leading singular pair(s) of the weighted sum :math:`\sum w s x y^T`. Its thresholds maximise the
+    weighted correlation :math:`r = \sum w s \xi \eta`. Pairs that it classifies wrongly get a larger
+    weight for the next bit. The paper compares its methods with this one. It is slower, but the number
+    of bits has no limit.
 
     Parameters
     ----------
     n_bits : int
         Length of the codes.
     n_directions : int
-        How many singular pairs are tried for each bit; the one that correlates best is kept.
+        Number of singular pairs that are tried for each bit; the one with the largest correlation is kept.
     sample_size : (int, int)
-        At most this many positives and negatives are drawn where pairs are implied by labels or as
-        "every other pair"; listed pairs are all used.
+        Largest number of positives and of negatives that are drawn if the pairs are implied by labels or
+        as "every other pair". Listed pairs are all used.
     min_share : float
-        Thresholds leave at least this share of each view's objects on either side. Uneven bits are
-        more useful here than in :class:`DiffHash`, since later bits know of them.
+        At least this share of the objects of each view is on either side of a threshold. Uneven bits are
+        more useful here than in :class:`DiffHash`, because later bits correct their errors.
     n_bins : int
-        Intervals of the threshold grid, 4 to 256.
+        Number of intervals of the threshold grid, 4 to 256.
     center, standardize, whiten, shrinkage
         See :class:`DiffHash`.
     random_state : int or None
-        Seed of the drawing of pairs.
+        Seed for drawing pairs.
 
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
         See :class:`~diffhash.hashers.BaseHasher`.
     correlations_ : array of shape (n_bits,)
-        Weighted correlation r of each bit when it was learned.
+        Weighted correlation r of each bit, with the weights at the time it was learned.
 
     Notes
     -----
-    The first 32 bits of a 64-bit model are the 32-bit model. With one view this is SSH: both sides
-    share the eigenvector of the largest eigenvalue and one threshold.
+    Codes are nested: the first 32 bits of a 64-bit model are the 32-bit model. With one view this is
+    SSH: both sides use the eigenvector of the largest eigenvalue and the same threshold.
 
     References
     ----------
@@ -143,7 +143,7 @@ class BoostedHash(BaseHasher):
         useless = int((correlations <= 1e-9).sum())
         if useless:
             warnings.warn(
-                f"{self._caller}: {useless} of the {self.n_bits} bits do not tell similar from dissimilar pairs "
+                f"{self._caller}: {useless} of the {self.n_bits} bits separate similar from dissimilar pairs no "
                 "better than chance. Ask for fewer bits, or give more pairs.",
                 RankWarning,
                 stacklevel=3,

@@ -16,59 +16,60 @@ class DiffHash(SpectralHasher):
 
     Learns :math:`\xi(x) = \mathrm{sign}(P x + a)` and :math:`\eta(y) = \mathrm{sign}(Q y + b)` such that
     similar objects get similar codes. P and Q are the leading singular vectors of the covariance
-    difference :math:`\Sigma^N - \gamma \Sigma^P`, one side with its sign turned; a and b minimise
-    the error rates of each bit on the pairs.
+    difference :math:`\Sigma^N - \gamma \Sigma^P`, with the sign of one side changed. The thresholds a
+    and b minimise the error rates of each bit on the pairs.
 
     Parameters
     ----------
     n_bits : int
-        Length of the codes, at most the smaller number of features.
+        Length of the codes; at most the number of features of the smaller view.
     gamma : float
-        Weight of the positives against the negatives in the projections; ``inf`` for positives
-        only. It hardly matters: centred, with all other pairs as negatives, the singular vectors
-        are the same for every gamma.
+        Weight of the positives in the projections; the negatives have weight 1. ``inf`` uses only
+        positives. If features are centred and the negatives are all other pairs, gamma has no effect:
+        the singular vectors are the same for every gamma.
     thresholds : {"joint", "zero", "median"}
-        "joint": minimise the errors of each bit, counted jointly on the pairs. "zero": none.
-        "median": half of each view's objects on either side.
+        "joint": minimise the errors of each bit, counted on the pairs. "zero": all thresholds are 0.
+        "median": half of the objects of each view are on either side.
     miss_weight : float
-        Weight of the missed positives against the accepted negatives in "joint" thresholds. The
-        paper uses gamma for this; above 1 it favours bits that never change.
+        Weight of the missed positives in "joint" thresholds; the accepted negatives have weight 1. The
+        paper uses gamma here. Values above 1 favour constant bits.
     min_share : float
-        "joint" thresholds leave at least this share of each view's objects on either side.
+        With "joint" thresholds, at least this share of the objects of each view is on either side.
     n_bins : int
-        Intervals of the threshold grid, 4 to 256.
+        Number of intervals of the threshold grid, 4 to 256.
     center : bool, or dict by modality
         Subtract the mean of each feature.
     standardize : bool or "auto", or dict by modality
-        Divide each feature by its standard deviation, so that units do not matter. "auto": dense
-        views are, sparse ones are not, since rare words would outweigh all others. The paper's plain
-        form is False.
+        Divide each feature by its standard deviation, so that units do not matter. "auto" does this for
+        dense views only: in sparse views rare words would get too much weight. The paper uses False.
     whiten : bool, or dict by modality
-        Decorrelate the features by the inverse root of their covariance; standardising adds nothing then.
+        Decorrelate the features by the inverse root of their covariance; ``standardize`` then has no
+        further effect.
     shrinkage : float in [0, 1], or dict by modality
-        How far that covariance is first drawn towards a multiple of the identity.
+        Share of a multiple of the identity in the covariance that ``whiten`` inverts.
     rotate : bool
-        Spend the bits inside the useful subspace: directions that are no stronger than those of shuffled
-        pairs are dropped, and the rest is rotated so that signs keep as much of it as they can, by
-        several rotations if ``n_bits`` is more than their number. Codes are then not nested, and
-        ``n_bits`` may be more than there are features. Best with ``whiten=True``. The paper's form is False.
+        Use only the useful subspace: directions that are not stronger than those of shuffled pairs are
+        dropped. The others are rotated so that signs lose as little as possible. If there are fewer
+        directions than bits, several rotations are used, so ``n_bits`` may be larger than the number of
+        features. Codes are then not nested. Works best with ``whiten=True``. The paper uses False.
     statistic : {"product", "difference"}
-        One view only: "difference" takes covariances of :math:`x - x'` as LDAHash's diff-hash does.
+        One view only: "difference" uses covariances of :math:`x - x'`, like LDAHash's diff-hash.
     random_state : int or None
-        Seed of ``rotate``: of the shuffled pairs and of the starts of the rotations.
+        Seed for ``rotate``: for the shuffled pairs and the starts of the rotations.
 
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
-        See :class:`~diffhash.hashers.BaseHasher`. Rows of a projection are orthonormal.
+        See :class:`~diffhash.hashers.BaseHasher`. The rows of a projection are orthonormal, except
+        with ``rotate``.
     singular_values_ : array
-        Of the covariance difference, largest first; with ``rotate`` those of the useful subspace.
-        One view: magnitudes of the negative eigenvalues.
+        Singular values of the covariance difference, the largest first; with ``rotate`` only those of
+        the useful subspace. With one view: magnitudes of the negative eigenvalues.
 
     Notes
     -----
-    The first 32 bits of a 64-bit model are the 32-bit model. With one view in ``fit`` this is the
-    unimodal diff-hash: P = Q from the most negative eigenvalues, one threshold per bit.
+    Codes are nested: the first 32 bits of a 64-bit model are the 32-bit model. With one view this is
+    the unimodal diff-hash: P = Q, from the most negative eigenvalues, and one threshold per bit.
 
     References
     ----------
@@ -84,8 +85,9 @@ class DiffHash(SpectralHasher):
     (100, 1)
     """
 
-    _ways_out = (
-        "or set rotate=True (any number), or use KernelDiffHash (up to n_landmarks) or BoostedHash (any)."
+    _more_bits_hint = (
+        "set rotate=True (no limit), or use KernelDiffHash (at most n_landmarks bits) "
+        "or BoostedHash (no limit)."
     )
 
     def __init__(

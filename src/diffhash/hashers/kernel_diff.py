@@ -16,43 +16,45 @@ __all__ = ["KernelDiffHash"]
 class KernelDiffHash(SpectralHasher):
     r"""Multimodal kernel diff-hash (MM-kDIF): CM-DIF on similarities to landmarks.
 
-    Objects are described by :math:`k(x_1, x), \dots, k(x_l, x)` with landmarks :math:`x_i` of their own
-    modality, and the steps of :class:`DiffHash` are taken on these. The kernel brings in what is
-    similar within each modality, codes may be longer than the features, and the hash functions
-    are no longer affine.
+    The features of an object are :math:`k(x_1, x), \dots, k(x_l, x)` with landmarks :math:`x_i` of its
+    own modality. The steps of :class:`DiffHash` are applied to these features. The kernel uses the
+    similarity within each modality, codes may be longer than the number of features, and the hash
+    functions are not affine.
 
     Parameters
     ----------
     n_bits : int
-        Length of the codes, at most the smaller number of landmarks.
+        Length of the codes; at most the smallest number of landmarks of a view.
     gamma : float
-        Weight of the positives against the negatives, see :class:`DiffHash`.
+        Weight of the positives; the negatives have weight 1. See :class:`DiffHash`.
     n_landmarks : int, or dict by modality
-        Not used where the landmarks themselves are given.
+        Number of landmarks. Ignored for a modality whose landmarks are given.
     landmarks : {"random", "kmeans"} or array, or dict by modality
-        Objects drawn at random, centres of k-means, or an array of shape (l, n_features).
+        Random objects, centres of k-means, or an array of shape (l, n_features).
     metric : {"diagonal", "euclidean", "mahalanobis", "hellinger"}, or dict by modality
-        Distance in the Gaussian kernel: each feature divided by its standard deviation, plain, or
-        by the inverse of the full covariance matrix; or plain between the square roots of features that
-        are never negative.
+        Distance in the Gaussian kernel. "diagonal": Euclidean after dividing each feature by its standard
+        deviation. "mahalanobis": with the inverse of the full covariance matrix. "hellinger": Euclidean
+        between the square roots of the features, which must never be negative.
     bandwidth : float, "auto", "balanced" or "median", or dict by modality
         h in :math:`\exp(-d^2 / h)`. "median": the median squared distance between landmarks.
-        "balanced": that divided by the logarithm of their number, which is far better wherever
-        there are many features; see :func:`~diffhash.maps.kernel.landmark_bandwidth`. "auto": "balanced",
-        or "median" with ``whiten``, which in a narrow kernel would make much of noise.
+        "balanced": this median divided by the logarithm of the number of landmarks, which is much better
+        with many features; see :func:`~diffhash.maps.kernel.landmark_bandwidth`. "auto": "balanced", but
+        "median" with ``whiten``, because whitening a narrow kernel amplifies noise.
     kernel : "gaussian" or function, or dict by modality
-        A function ``kernel(X, landmarks)`` of your own that returns (n, l) floats. It is not saved
-        with the model: pass it again to :func:`diffhash.load`.
+        A function ``kernel(X, landmarks)`` of your own must return floats of shape (n, l). It is not
+        saved with the model: pass it again to :func:`diffhash.load`.
     center : bool, or dict by modality
-        Subtract the mean of the kernel features. Not by default: on the paper's data it costs accuracy.
+        Subtract the mean of the kernel features. The default is False because centring lowers the
+        accuracy on the paper's data.
     shrinkage : float in [0, 1], or dict by modality
-        Of the covariance in "mahalanobis", and of the kernel features' in ``whiten``.
+        Shrinkage of the covariance of the features for "mahalanobis", and of the covariance of the kernel
+        features for ``whiten``.
     whiten : bool, or dict by modality
         Decorrelate the kernel features by the inverse root of their covariance.
     thresholds, miss_weight, min_share, n_bins, rotate, statistic
         See :class:`DiffHash`.
     random_state : int or None
-        Seed of the random landmarks and of ``rotate``.
+        Seed for drawing landmarks, and for ``rotate``.
 
     Attributes
     ----------
@@ -73,7 +75,7 @@ class KernelDiffHash(SpectralHasher):
     (100, 1)
     """
 
-    _ways_out = "or set rotate=True (any number), use more landmarks, or BoostedHash (any number)."
+    _more_bits_hint = "set rotate=True (no limit), use more landmarks, or use BoostedHash (no limit)."
 
     def __init__(
         self,

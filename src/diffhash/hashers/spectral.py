@@ -1,4 +1,4 @@
-"""What CM-DIF and MM-kDIF share: the same steps on different features."""
+"""Base class of CM-DIF and MM-kDIF, which apply the same steps to different features."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["SpectralHasher"]
 
 
 class SpectralHasher(BaseHasher):
-    """Projections from a covariance difference, then thresholds bit by bit."""
+    """Learns projections from a covariance difference, then a threshold for each bit."""
 
     extra_attributes = ("singular_values",)
 
@@ -37,8 +37,8 @@ class SpectralHasher(BaseHasher):
     rotate: bool
     random_state: int | None
 
-    #: How to get more bits than the features allow.
-    _ways_out = ""
+    #: End of the error message about too many bits: how to get more bits.
+    _more_bits_hint = ""
 
     @abstractmethod
     def _map_settings(self, data: TrainingData) -> Mapping[str, MapSettings]:
@@ -69,7 +69,7 @@ class SpectralHasher(BaseHasher):
     def _learn(self, data: TrainingData) -> Learned:
         if self.statistic == "difference" and not data.pairs.one_view:
             raise ParameterError(
-                f'{self._caller}: statistic="difference" compares objects of one view; with two use "product".'
+                f'{self._caller}: statistic="difference" is for one view only; with two views use "product".'
             )
         settings = self._map_settings(data)
         maps = {m: settings[m].fit_map(X) for m, X in data.views.items()}
@@ -86,9 +86,9 @@ class SpectralHasher(BaseHasher):
     def _directions(
         self, data: TrainingData, views: Mapping[str, MappedView], settings: Mapping[str, MapSettings]
     ) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Projections of (whitened) features by modality, and singular values."""
+        """Projections of the (whitened) features of each modality, and singular values."""
         x, y = views[data.first], views[data.second]
-        # Shuffled pairs have the means of the data in common: only centred sums can be compared.
+        # Shuffling does not change the means, so `rotate` compares centred sums only.
         center = tuple(
             self.rotate or views[m].whitening is not None or settings[m].center
             for m in (data.first, data.second)
@@ -101,7 +101,7 @@ class SpectralHasher(BaseHasher):
             matrix = view_difference(x, y, data.pairs, difference)
             found = decompose_difference(matrix, self.n_bits, one_view=data.pairs.one_view)
             P, Q, values = found.P, found.Q, found.strengths
-            self._warn_of_rank(values, x.dtype, data)
+            self._warn_about_rank(values, x.dtype, data)
         return {data.first: P, data.second: Q}, values
 
     def _thresholds(self, data: TrainingData, projected: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
@@ -115,12 +115,12 @@ class SpectralHasher(BaseHasher):
         limit = min(sizes.values())
         if self.n_bits > limit:
             raise TooManyBitsError(
-                f"{self._caller}: n_bits={self.n_bits} is more than the {limit} that "
-                f"{' and '.join(f'{n} features of {m!r}' for m, n in sizes.items())} allow. "
-                f"Ask for at most {limit} bits, {self._ways_out}"
+                f"{self._caller}: n_bits={self.n_bits} is more than the limit of {limit} with "
+                f"{' and '.join(f'{n} features of {m!r}' for m, n in sizes.items())}. "
+                f"Ask for at most {limit} bits, {self._more_bits_hint}"
             )
 
-    def _warn_of_rank(self, values: FloatArray, dtype: Any, data: TrainingData) -> None:
+    def _warn_about_rank(self, values: FloatArray, dtype: Any, data: TrainingData) -> None:
         rank = numerical_rank(values, len(values), dtype)
         if self.n_bits > rank:
             warnings.warn(

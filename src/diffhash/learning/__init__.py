@@ -1,4 +1,7 @@
-"""The steps of learning, as pure functions and sums that merge: moments, subspace, thresholds, refinement."""
+"""The steps of learning: moments, subspace, thresholds, boosting, refinement.
+
+All of them are pure functions, or sums over parts of the data that can be merged.
+"""
 
 from .histograms import JointHistogram
 from .moments import PairMoments

@@ -1,13 +1,14 @@
-r"""Boosting of one bit after another: the steps of CM-SSH.
+r"""Boosting: learn one bit after another, as CM-SSH does.
 
-Every pair has a weight w and a sign s, +1 for positives and -1 for negatives. A bit with values
+Every pair has a weight w and a sign s, which is +1 for positives and -1 for negatives. A bit with values
 :math:`\xi, \eta \in \{\pm 1\}` on the two sides has the weighted correlation
-:math:`r = \sum w s \xi \eta`, which is to be *maximised* (the paper prints "min"), and pairs that
-it gets wrong gain weight for the next bit.
+:math:`r = \sum w s \xi \eta`. It is *maximised* (the paper prints "min"). Pairs that the bit
+classifies wrongly get a larger weight for the next bit.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,20 +18,21 @@ import scipy.sparse.linalg
 from ..maps import MappedView
 from ..native import joint_counts
 from ..pairs.resolved import ResolvedPairs
-from ..types import FloatArray, IntArray, PairIndex
+from ..types import BoolArray, FloatArray, IntArray, PairIndex
 from .moments import augmented_product, incidence, shifted
 from .thresholds import agreement, search_grid
 
 __all__ = ["PairWeights", "boost", "leading_directions"]
 
-_LARGEST_CORRELATION = 1 - 1e-9  # a perfect bit would get an infinite vote
+#: Correlations are clipped here: a correlation of 1 would give an infinite alpha.
+_LARGEST_CORRELATION = 1 - 1e-9
 
-#: From here on a few leading directions are found without the full decomposition.
-_WIDE = 256
+#: For matrices of at least this size, a few leading directions are found by Lanczos' method.
+_MIN_LANCZOS_SIZE = 256
 
 
 class PairWeights:
-    """AdaBoost weights of listed pairs, half of the mass on each set at first.
+    """AdaBoost weights of listed pairs. At the start the weights of each set have the sum 1/2.
 
     Attributes
     ----------
@@ -73,7 +75,7 @@ class PairWeights:
 def leading_directions(
     moment: FloatArray, n_directions: int, *, one_view: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Directions along which a bit may correlate most, as columns, best first.
+    """Candidate directions for a bit, as columns, in decreasing order of correlation.
 
     Parameters
     ----------
@@ -81,7 +83,7 @@ def leading_directions(
         Weighted sum of ``w s x y^T``.
     n_directions : int
     one_view : bool
-        Then both sides share the eigenvectors of the largest eigenvalues of the symmetric part.
+        If True, both sides use the eigenvectors of the largest eigenvalues of the symmetric part.
 
     Returns
     -------
@@ -93,19 +95,19 @@ def leading_directions(
         _, vectors = scipy.linalg.eigh((moment + moment.T) / 2, subset_by_index=[last, d - 1])
         left = right = vectors[:, ::-1]
     else:
-        u, vt = _leading_pairs(moment, n_directions)
+        u, vt = _leading_singular_vectors(moment, n_directions)
         left, right = u[:, :n_directions], vt[:n_directions].T
     largest = np.abs(left).argmax(axis=0)
     signs = np.where(left[largest, np.arange(left.shape[1])] < 0, -1.0, 1.0)
     return left * signs, right * signs
 
 
-def _leading_pairs(matrix: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
-    """The first singular vectors, columns on the left and rows on the right."""
-    if min(matrix.shape) < _WIDE or n > min(matrix.shape) // 8:
+def _leading_singular_vectors(matrix: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """The first n or more left singular vectors (as columns) and right singular vectors (as rows)."""
+    if min(matrix.shape) < _MIN_LANCZOS_SIZE or n > min(matrix.shape) // 8:
         u, _, vt = scipy.linalg.svd(matrix, full_matrices=False)
         return u, vt
-    # Lanczos' method to full precision, always from the same start: a fit repeats to the last bit.
+    # Lanczos' method at full precision. The start is fixed, so a fit is reproducible bit for bit.
     start = np.random.default_rng(0).standard_normal(min(matrix.shape))
     u, values, vt = scipy.sparse.linalg.svds(matrix, k=n, v0=start, tol=0)
     order = np.argsort(-values)
@@ -127,7 +129,7 @@ def boost(
     Parameters
     ----------
     x, y : MappedView
-        The same with one view.
+        The same object with one view.
     pairs : ResolvedPairs, both sets listed
     n_bits, n_directions : int
     min_share, n_bins
@@ -143,15 +145,14 @@ def boost(
     assert pairs.negative is not None, "boosting works on listed pairs"
     features_x, features_y = x.whole(), y.whole()
     boosted = PairWeights(pairs.positive, pairs.negative)
-    i, j = boosted.index
-    partners = _SignedPartners(boosted.index, pairs.n_x, pairs.n_y, features_y.dtype)
+    partners = _PairMatrix(boosted.index, pairs.n_x, pairs.n_y, features_y.dtype)
 
     projections = (np.empty((n_bits, features_x.shape[1])), np.empty((n_bits, features_y.shape[1])))
     thresholds = (np.empty(n_bits), np.empty(n_bits))
     correlations = np.empty(n_bits)
     for bit in range(n_bits):
-        signed = boosted.weights * boosted.signs
-        matrix = partners.matrix(signed)
+        signed_weights = boosted.weights * boosted.signs
+        matrix = partners.matrix(signed_weights)
         moment = augmented_product(
             features_x, matrix @ features_y, np.asarray(matrix.sum(axis=1)).reshape(-1)
         )
@@ -160,28 +161,70 @@ def boost(
         )
         values_x = x.project(p.T)
         values_y = None if pairs.one_view else y.project(q.T)
-
-        def loss(bins_x: IntArray, bins_y: IntArray, signed: FloatArray = signed) -> FloatArray:
-            counts = joint_counts(bins_x=bins_x, bins_y=bins_y, index=(i, j), n_bins=n_bins, weights=signed)
-            return np.asarray(signed.sum() - 2 * agreement(counts))
-
-        a, b, lowest = search_grid(values_x, values_y, loss, min_share=min_share, n_bins=n_bins)
-        best = int(lowest.argmin())
-        bits_x = values_x[:, best] + a[best] >= 0
-        bits_y = bits_x if values_y is None else values_y[:, best] + b[best] >= 0
-        correlations[bit] = boosted.update(bits_x.take(i) == bits_y.take(j))
-        projections[0][bit], projections[1][bit] = p[:, best], q[:, best]
-        thresholds[0][bit], thresholds[1][bit] = a[best], b[best]
+        best = _best_bit(
+            values_x, values_y, boosted.index, signed_weights, min_share=min_share, n_bins=n_bins
+        )
+        correlations[bit] = boosted.update(best.agrees)
+        projections[0][bit], projections[1][bit] = p[:, best.direction], q[:, best.direction]
+        thresholds[0][bit], thresholds[1][bit] = best.a, best.b
     return projections, thresholds, correlations
 
 
-class _SignedPartners:
-    """Sparse matrix of pairs whose values change from bit to bit while its structure stays."""
+@dataclass(frozen=True)
+class _Bit:
+    """A direction, the thresholds of the two sides, and whether the two sides of each pair agree."""
+
+    direction: int
+    a: float
+    b: float
+    agrees: BoolArray
+
+
+def _best_bit(
+    values_x: FloatArray,
+    values_y: FloatArray | None,
+    index: PairIndex,
+    signed_weights: FloatArray,
+    *,
+    min_share: float,
+    n_bins: int,
+) -> _Bit:
+    """The direction and the thresholds with the largest weighted correlation.
+
+    Parameters
+    ----------
+    values_x, values_y : arrays of shape (n, n_directions), (n', n_directions)
+        Projections along each candidate direction; ``values_y`` is None for one view.
+    index : (i, j)
+    signed_weights : array of shape (n_pairs,)
+        w s of each pair.
+    min_share, n_bins
+        See :func:`~diffhash.learning.thresholds.search_grid`.
+    """
+    i, j = index
+
+    def loss(bins_x: IntArray, bins_y: IntArray) -> FloatArray:
+        """Minus the weighted correlation at every threshold pair of the grid."""
+        counts = joint_counts(
+            bins_x=bins_x, bins_y=bins_y, index=index, n_bins=n_bins, weights=signed_weights
+        )
+        return np.asarray(signed_weights.sum() - 2 * agreement(counts))
+
+    a, b, lowest = search_grid(values_x, values_y, loss, min_share=min_share, n_bins=n_bins)
+    best = int(lowest.argmin())
+    bits_x = values_x[:, best] + a[best] >= 0
+    bits_y = bits_x if values_y is None else values_y[:, best] + b[best] >= 0
+    return _Bit(best, a[best], b[best], bits_x.take(i) == bits_y.take(j))
+
+
+class _PairMatrix:
+    """Sparse matrix with one entry per pair. The values change from bit to bit, the positions do not."""
 
     def __init__(self, index: PairIndex, n_x: int, n_y: int, dtype: Any) -> None:
         self._order = np.lexsort((index[1], index[0]))
         self._matrix = incidence((index[0][self._order], index[1][self._order]), n_x, n_y, dtype)
 
     def matrix(self, values: FloatArray) -> Any:
+        """The matrix with these values, in the order of the pairs. The next call overwrites it."""
         self._matrix.data[:] = values[self._order]
         return self._matrix

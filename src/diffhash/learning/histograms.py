@@ -1,8 +1,8 @@
-"""Joint counts of binned projections over pairs: what thresholds are chosen from.
+"""Joint counts of binned projections over pairs, from which thresholds are chosen.
 
-:class:`JointHistogram` is to thresholds what :class:`~diffhash.learning.moments.PairMoments` is to
-projections: sums over rows and listed pairs that can be taken in parts and merged, with implied
-pairs in closed form.
+:class:`JointHistogram` holds sums over rows and listed pairs. They can be computed for parts of the
+data and merged, and implied pairs are counted in closed form. It serves thresholds as
+:class:`~diffhash.learning.moments.PairMoments` serves projections.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ..types import FloatArray, IntArray, PairIndex
 __all__ = ["JointHistogram", "bin_values", "grid_edges"]
 
 Counts = NDArray[Any]
-_REACH = 3.0  # the grid spans the mean and this many standard deviations on either side
+#: The grid extends this many standard deviations from the mean to either side.
+_GRID_DEVIATIONS = 3.0
 
 
 @dataclass
@@ -39,7 +40,7 @@ class JointHistogram:
         Counts over the listed pairs.
     rows_x, rows_y : int arrays of shape (n_groups, n_bits, n_bins)
         Counts over the rows of each group.
-    own : int arrays of shape (n_bits, n_bins)
+    self_pairs : int array of shape (n_bits, n_bins)
         One view only: counts over the rows that are similar to themselves.
     """
 
@@ -50,7 +51,7 @@ class JointHistogram:
     negative: Counts = field(init=False)
     rows_x: Counts = field(init=False)
     rows_y: Counts = field(init=False)
-    own: Counts = field(init=False)
+    self_pairs: Counts = field(init=False)
 
     def __post_init__(self) -> None:
         cells = (self.n_bits, self.n_bins, self.n_bins)
@@ -58,7 +59,7 @@ class JointHistogram:
         self.negative = np.zeros(cells, dtype=np.int64)
         self.rows_x = np.zeros((self.scheme.n_groups, self.n_bits, self.n_bins), dtype=np.int64)
         self.rows_y = np.zeros_like(self.rows_x)
-        self.own = np.zeros((self.n_bits, self.n_bins), dtype=np.int64)
+        self.self_pairs = np.zeros((self.n_bits, self.n_bins), dtype=np.int64)
 
     def update(
         self,
@@ -75,10 +76,10 @@ class JointHistogram:
         Parameters
         ----------
         bins_x, bins_y : int arrays of shape (n_bits, n), (n_bits, n')
-            Interval of each bit's projection of each new row; ``bins_y`` is left out when there is
-            one view.
+            For each bit, the interval that the projection of each new row falls into. Leave out
+            ``bins_y`` with one view.
         positive, negative : (i, j), optional
-            Row numbers among the new rows.
+            Row numbers within the new rows.
         groups_x, groups_y : int arrays of shape (n,), (n',), optional
         """
         self._add_rows(self.rows_x, bins_x, groups_x)
@@ -86,11 +87,11 @@ class JointHistogram:
             bins_y = bins_x
             self._add_rows(self.rows_y, bins_x, groups_x)
             if self.scheme.groups is not None and groups_x is not None:
-                bins_own = bins_x[:, self.scheme.groups.self_related()[groups_x]]
+                bins_self = bins_x[:, self.scheme.groups.self_related()[groups_x]]
             else:
-                bins_own = bins_x
+                bins_self = bins_x
             for bit in range(self.n_bits):
-                self.own[bit] += np.bincount(bins_own[bit], minlength=self.n_bins)
+                self.self_pairs[bit] += np.bincount(bins_self[bit], minlength=self.n_bins)
         else:
             self._add_rows(self.rows_y, bins_y, groups_y)
         for table, index in ((self.positive, positive), (self.negative, negative)):
@@ -109,38 +110,38 @@ class JointHistogram:
             table[:, bit] += counts.reshape(n_groups, self.n_bins)
 
     def merge(self, other: JointHistogram) -> Self:
-        """Add the counts of another part, which must have been binned by the same edges."""
+        """Add the counts of another part, which must have the same bin edges."""
         if self.positive.shape != other.positive.shape or self.rows_x.shape != other.rows_x.shape:
             raise InputError(
                 f"JointHistogram.merge: the parts must have the same bits, intervals and groups, got counts of "
                 f"shapes {self.rows_x.shape} and {other.rows_x.shape}."
             )
-        for name in ("positive", "negative", "rows_x", "rows_y", "own"):
+        for name in ("positive", "negative", "rows_x", "rows_y", "self_pairs"):
             getattr(self, name).__iadd__(getattr(other, name))
         return self
 
     def counts(self) -> tuple[Counts, Counts]:
-        """Joint counts over all positives and all negatives, implied ones included.
+        """Joint counts over all positives and all negatives, with implied pairs.
 
         Returns
         -------
         positive, negative : arrays of shape (n_bits, n_bins, n_bins)
-            Symmetric with one view: each unordered pair counts half in either order.
+            Symmetric with one view: each unordered pair counts 1/2 in each of its two orders.
         """
         if not self.scheme.one_view:
             return self.scheme.compose(self.positive, self.negative, self._related, self._every)
         diagonal = np.arange(self.n_bins)
 
-        def without_own(table: Counts, own: Counts) -> Counts:
+        def without_self_pairs(table: Counts, self_pairs: Counts) -> Counts:
             table = table.astype(np.float64)
-            table[:, diagonal, diagonal] -= own
+            table[:, diagonal, diagonal] -= self_pairs
             return table / 2
 
         return self.scheme.compose(
             (self.positive + self.positive.transpose(0, 2, 1)) / 2,
             (self.negative + self.negative.transpose(0, 2, 1)) / 2,
-            lambda: without_own(self._related(), self.own),
-            lambda: without_own(self._every(), self.rows_x.sum(axis=0)),
+            lambda: without_self_pairs(self._related(), self.self_pairs),
+            lambda: without_self_pairs(self._every(), self.rows_x.sum(axis=0)),
         )
 
     def _every(self) -> Counts:
@@ -159,13 +160,14 @@ class JointHistogram:
 def grid_edges(mean: FloatArray, deviation: FloatArray, n_bins: int) -> FloatArray:
     """Evenly spaced edges of shape (n_bits, n_bins - 1) around each bit's mean.
 
-    Mean and standard deviation are sums over rows, so that parts of the data agree on the edges.
+    Mean and standard deviation come from sums over rows. These can be merged, so all parts of the data
+    can use the same edges.
     """
-    return mean[:, None] + deviation[:, None] * np.linspace(-_REACH, _REACH, n_bins - 1)
+    return mean[:, None] + deviation[:, None] * np.linspace(-_GRID_DEVIATIONS, _GRID_DEVIATIONS, n_bins - 1)
 
 
 def bin_values(values: FloatArray, edges: FloatArray) -> NDArray[np.uint8]:
-    """Interval of each value among evenly spaced edges.
+    """Number of the interval between evenly spaced edges that each value falls into.
 
     Parameters
     ----------
@@ -175,13 +177,13 @@ def bin_values(values: FloatArray, edges: FloatArray) -> NDArray[np.uint8]:
     Returns
     -------
     uint8 array of shape (n_bits, n)
-        How many edges lie below each value, to within rounding at an edge.
+        Number of edges below each value. Values very close to an edge may be off by one.
     """
     n_edges = edges.shape[1]
     first = edges[:, :1].astype(values.dtype)
     step = (edges[:, -1:] - edges[:, :1]) / max(n_edges - 1, 1)
     inverse = (1.0 / np.where(step > 0, step, 1.0)).astype(values.dtype)
-    places = (values.T - first) * inverse
-    places += 1
-    np.clip(places, 0, n_edges, out=places)
-    return places.astype(np.uint8, order="C")
+    positions = (values.T - first) * inverse
+    positions += 1
+    np.clip(positions, 0, n_edges, out=positions)
+    return positions.astype(np.uint8, order="C")

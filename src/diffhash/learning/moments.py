@@ -1,14 +1,14 @@
-r"""Sums over pairs from which the covariance difference of the paper comes.
+r"""Sums over pairs that give the covariance difference of the paper.
 
 :class:`PairMoments` holds, in float64,
 
 .. math:: \sum_{(x, y)} \begin{pmatrix} x - \mu_x \\ 1 \end{pmatrix} \begin{pmatrix} y - \mu_y \\ 1 \end{pmatrix}^T
 
-over the listed positives and over the listed negatives, and the sums of the rows of each view,
-by group. The appended one carries the number of pairs and the sums of each side along, so that
-the centre :math:`\mu` can be moved afterwards: parts that were summed in different places, about
-different centres, are merged exactly. Pairs that are implied need no pass of their own: all pairs
-of rows give :math:`(\sum x)(\sum y)^T`, and labels the same group by group.
+over the listed positives and over the listed negatives, and for each group the sum of its rows in
+each view. The appended 1 adds the number of pairs and the sums of each side to the matrix. With these
+the centre :math:`\mu` can be moved afterwards, so parts that were summed about different centres are
+merged exactly. Implied pairs are not visited: the sum over all pairs of rows is
+:math:`(\sum x)(\sum y)^T`, and for labels it is the same, group by group.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ Moments = NDArray[np.float64]
 
 @dataclass
 class PairMoments:
-    """Sums over rows and pairs, about a shift; parts can be merged.
+    """Sums over rows and pairs of shifted features; parts can be merged.
 
     Parameters
     ----------
     scheme : PairScheme
-        Which pairs are listed and which implied.
+        Which pairs are listed and which are implied.
     shift_x, shift_y : arrays of shape (n_features,), (n_features',)
-        What is subtracted from the features before they are summed: anything near their mean.
-        With one view both are the same, and everything about y is a copy of x.
+        Subtracted from the features before they are summed; any vector near their mean.
+        With one view both are equal, and all attributes of y are copies of those of x.
 
     Attributes
     ----------
     positive, negative : arrays of shape (n_features + 1, n_features' + 1)
         Sums over the listed pairs.
     rows_x, rows_y : arrays of shape (n_groups, n_features + 1)
-        Sums over the rows of each group; the last column counts them.
-    own : array of shape (2, n_features + 1, n_features + 1)
-        One view only: sums of each row with itself, over the rows that are similar to themselves
-        and over all rows.
+        Sums over the rows of each group; the last column is their number.
+    self_pairs : array of shape (2, n_features + 1, n_features + 1)
+        One view only: sums over the pairs of a row with itself, first for the rows that are similar
+        to themselves, then for all rows.
     """
 
     scheme: PairScheme
@@ -59,7 +59,7 @@ class PairMoments:
     negative: Moments = field(init=False)
     rows_x: Moments = field(init=False)
     rows_y: Moments = field(init=False)
-    own: Moments = field(init=False)
+    self_pairs: Moments = field(init=False)
 
     def __post_init__(self) -> None:
         d_x, d_y = len(self.shift_x) + 1, len(self.shift_y) + 1
@@ -67,7 +67,7 @@ class PairMoments:
         self.negative = np.zeros((d_x, d_y))
         self.rows_x = np.zeros((self.scheme.n_groups, d_x))
         self.rows_y = np.zeros((self.scheme.n_groups, d_y))
-        self.own = np.zeros((2, d_x, d_x) if self.scheme.one_view else (2, 0, 0))
+        self.self_pairs = np.zeros((2, d_x, d_x) if self.scheme.one_view else (2, 0, 0))
 
     def update(
         self,
@@ -84,15 +84,15 @@ class PairMoments:
         Parameters
         ----------
         x, y : arrays of shape (n, n_features), (n', n_features')
-            New rows; ``y`` is left out when there is one view.
+            New rows; leave out ``y`` with one view.
         positive, negative : (i, j), optional
             Row numbers within ``x`` and ``y``.
         groups_x, groups_y : int arrays of shape (n,), (n',), optional
-            Groups of the rows, when labels imply pairs.
+            Groups of the rows, if labels imply pairs.
         """
         if (y is None) != self.scheme.one_view or (groups_x is None) != (self.scheme.groups is None):
             raise InputError(
-                "PairMoments.update: give y unless there is one view, and groups where labels imply pairs."
+                "PairMoments.update: give y unless there is one view, and give groups if labels imply pairs."
             )
         self.update_rows("x", x, groups_x)
         if y is None:
@@ -106,21 +106,21 @@ class PairMoments:
         return self
 
     def update_rows(self, side: str, rows: Any, groups: IntArray | None = None) -> None:
-        """Add rows of one view (``side`` "x" or "y"); with one view "x" stands for both."""
-        rows, left = _about(rows, self.shift_x if side == "x" else self.shift_y)
+        """Add rows of one view (``side`` "x" or "y"); with one view use "x", which updates both."""
+        rows, remaining = _subtract_shift(rows, self.shift_x if side == "x" else self.shift_y)
         groups = np.zeros(rows.shape[0], dtype=np.int64) if groups is None else groups
-        # Only groups that occur among these rows: there may be as many groups as objects.
+        # Use only the groups that occur in these rows: there may be as many groups as objects.
         present, local = np.unique(groups, return_inverse=True)
         counts = np.bincount(local, minlength=len(present)).astype(np.float64)
         members = scipy.sparse.csr_array(
             (np.ones(len(local)), (local, np.arange(len(local)))), shape=(len(present), len(local))
         )
-        table = _shifted_rows(np.column_stack([dense(members @ rows), counts]), left)
+        table = _shifted_rows(np.column_stack([dense(members @ rows), counts]), remaining)
         if self.scheme.one_view:
             similar = self.scheme.groups.self_related()[groups] if self.scheme.groups is not None else None
             for slot, chosen in enumerate((rows if similar is None else rows[similar], rows)):
-                self.own[slot] += shifted(
-                    augmented_product(chosen, chosen, np.ones(chosen.shape[0])), left, left
+                self.self_pairs[slot] += shifted(
+                    augmented_product(chosen, chosen, np.ones(chosen.shape[0])), remaining, remaining
                 )
             self.rows_x[present] += table
             self.rows_y[present] += table
@@ -130,24 +130,24 @@ class PairMoments:
             self.rows_y[present] += table
 
     def update_pairs(self, kind: str, x: Any, partners: Any, degrees: FloatArray) -> None:
-        """Add listed pairs, gathered by row of ``x``.
+        """Add listed pairs, summed for each row of ``x``.
 
         Parameters
         ----------
         kind : {"positive", "negative"}
         x : array of shape (p, n_features)
         partners : array of shape (p, n_features')
-            For each row of ``x`` the sum of the rows of y that it is paired with.
+            For each row of ``x``, the sum of the rows of y in its pairs.
         degrees : array of shape (p,)
-            How many these are.
+            For each row of ``x``, the number of its pairs.
         """
         table = self.positive if kind == "positive" else self.negative
-        x, left_x = _about(x, self.shift_x)
-        partners, left_y = _about(partners, self.shift_y, degrees)
-        table += shifted(augmented_product(x, partners, degrees), left_x, left_y)
+        x, remaining_x = _subtract_shift(x, self.shift_x)
+        partners, remaining_y = _subtract_shift(partners, self.shift_y, degrees)
+        table += shifted(augmented_product(x, partners, degrees), remaining_x, remaining_y)
 
     def merge(self, other: PairMoments) -> Self:
-        """Add the sums of another part, which may have been taken about another shift."""
+        """Add the sums of another part, which may have another shift."""
         same_shapes = self.rows_x.shape == other.rows_x.shape and self.rows_y.shape == other.rows_y.shape
         if not same_shapes or self.scheme.one_view != other.scheme.one_view:
             raise InputError(
@@ -161,7 +161,7 @@ class PairMoments:
         self.rows_y += _shifted_rows(other.rows_y, dy)
         if self.scheme.one_view:
             for slot in (0, 1):
-                self.own[slot] += shifted(other.own[slot], dx, dx)
+                self.self_pairs[slot] += shifted(other.self_pairs[slot], dx, dx)
         return self
 
     def means(self) -> tuple[FloatArray, FloatArray]:
@@ -170,15 +170,15 @@ class PairMoments:
         return x[:-1] / x[-1] + self.shift_x, y[:-1] / y[-1] + self.shift_y
 
     def sums(self) -> tuple[Moments, Moments]:
-        """Sums over all positives and over all negatives, implied ones included, about the shift."""
+        """Sums over all positives and over all negatives, with implied pairs, of the shifted features."""
         if not self.scheme.one_view:
             return self.scheme.compose(self.positive, self.negative, self._related, self._every)
-        # Unordered pairs: half of the ordered ones, without each row's pair with itself.
+        # Unordered pairs: half of the sum over ordered pairs, without the pairs of a row with itself.
         return self.scheme.compose(
             _symmetric(self.positive),
             _symmetric(self.negative),
-            lambda: (self._related() - self.own[0]) / 2,
-            lambda: (self._every() - self.own[1]) / 2,
+            lambda: (self._related() - self.self_pairs[0]) / 2,
+            lambda: (self._every() - self.self_pairs[1]) / 2,
         )
 
     def _every(self) -> Moments:
@@ -194,13 +194,13 @@ class PairMoments:
         Parameters
         ----------
         center : (bool, bool)
-            For each view: take the products about the mean of its rows, otherwise about zero. The
-            paper writes :math:`E\{x y^T\}`, which makes an offset of the data the first bit.
+            For each view: whether to subtract the mean of its rows. The paper writes
+            :math:`E\{x y^T\}` without centring; a large mean then determines the first bit.
 
         Returns
         -------
         positive, negative : arrays of shape (n_features, n_features')
-            Zeros where there is no pair.
+            Zeros if there are no pairs.
         """
         dx, dy = (mean if wanted else 0.0 for mean, wanted in zip(self.means(), center, strict=True))
         moved = (shifted(table, dx - self.shift_x, dy - self.shift_y) for table in self.sums())
@@ -209,13 +209,13 @@ class PairMoments:
 
 
 def incidence(index: PairIndex, n_x: int, n_y: int, dtype: Any) -> Any:
-    """Sparse matrix with a one for each pair."""
+    """Sparse matrix with a 1 for each pair."""
     return scipy.sparse.csr_array((np.ones(len(index[0]), dtype=dtype), index), shape=(n_x, n_y))
 
 
 def augmented_product(x: Any, y: Any, degrees: FloatArray) -> Moments:
-    """``[x, 1]^T [y, degrees]``: the matrix product in the type of the features, sums in float64."""
-    # Sparse rows are not centred before they are summed: their sums need all the digits.
+    """``[x, 1]^T [y, degrees]``: the matrix product in the dtype of the features, sums in float64."""
+    # Sparse rows are not centred before they are summed, so their sums need the full precision.
     x, y = (side.astype(np.float64) if scipy.sparse.issparse(side) else side for side in (x, y))
     table = np.empty((x.shape[1] + 1, y.shape[1] + 1))
     table[:-1, :-1] = dense(x.T @ y)
@@ -226,12 +226,17 @@ def augmented_product(x: Any, y: Any, degrees: FloatArray) -> Moments:
 
 
 def dense(matrix: Any) -> Any:
-    """A sparse matrix as an array; an array as it is."""
+    """Convert a sparse matrix to an array; return an array unchanged."""
     return matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
 
 
-def _about(rows: Any, shift: FloatArray, degrees: FloatArray | None = None) -> tuple[Any, FloatArray]:
-    """Subtract ``shift`` (``degrees`` times) from dense rows; tell what is left to subtract."""
+def _subtract_shift(
+    rows: Any, shift: FloatArray, degrees: FloatArray | None = None
+) -> tuple[Any, FloatArray]:
+    """Subtract ``shift`` (``degrees`` times) from dense rows; also return the shift that remains.
+
+    Sparse rows are returned unchanged, because subtracting would fill them with nonzero values.
+    """
     if scipy.sparse.issparse(rows) or not shift.any():
         return rows, shift
     times = shift if degrees is None else np.outer(degrees, shift)
@@ -239,7 +244,7 @@ def _about(rows: Any, shift: FloatArray, degrees: FloatArray | None = None) -> t
 
 
 def shifted(table: Moments, dx: FloatArray, dy: FloatArray) -> Moments:
-    """The same sums about a centre that lies ``(dx, dy)`` further."""
+    """The same sums after the centre was moved by ``(dx, dy)``."""
     if not (np.any(dx) or np.any(dy)):
         return table
     moved = table.copy()

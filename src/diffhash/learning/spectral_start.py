@@ -1,4 +1,4 @@
-"""The spectral solution in whitened coordinates, as bits: the start of the refinement."""
+"""The start of the refinement: bits from the spectral solution in whitened coordinates."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .view_moments import DifferenceSettings, view_difference
 
 __all__ = ["SpectralStart"]
 
-#: The refinement amplifies rounding, so the start keeps the sums that its published figures were made with.
+#: The refinement amplifies rounding errors. Separate sums keep the published figures reproducible.
 _SETTINGS = DifferenceSettings(gamma=1.0, separate_sums=True)
 
 
 class SpectralStart:
-    """The spectral solution of one view or two, for any scaling of their coordinates.
+    """The spectral solution of one or two views, for any scaling of their coordinates.
 
-    The covariance differences (of the pairs and of shuffled objects) are computed once. A scaling
-    of the coordinates only multiplies their rows and columns.
+    The covariance differences (of the pairs and of shuffled objects) are computed once. Scaling the
+    coordinates only multiplies their rows and columns.
 
     Parameters
     ----------
     x, y : arrays of shape (n, d), (n', d')
-        Coordinates of the two views; ``y`` None for one view.
+        Coordinates of the two views; ``y`` is None for one view.
     pairs : ResolvedPairs
     rng : Generator
     """
@@ -49,17 +49,17 @@ class SpectralStart:
         *,
         strongest_only: bool = False,
     ) -> Affine:
-        """Bits inside the useful subspace: paired directions, weighted by their strength and rotated.
+        """Bits in the useful subspace: its paired directions are weighted by their strength and rotated.
 
         Parameters
         ----------
         scales : one or two arrays of shape (d,), (d',)
-            Factors of the coordinates. The weights that are found apply to the scaled coordinates.
+            Factors of the coordinates. The returned weights apply to the scaled coordinates.
         n_bits : int
             May be more than the number of directions.
         rng : Generator
         strongest_only : bool
-            Use at most ``n_bits`` directions, the strongest. Otherwise each bit may mix all of them.
+            Use only the ``n_bits`` strongest directions. Otherwise each bit may mix all directions.
         """
         one_view = len(self._sides) == 1
         scale = np.outer(scales[0], scales[-1])

@@ -34,10 +34,10 @@ __all__ = [
 
 #: Number of shuffles in the permutation test.
 N_PERMUTATIONS = 5
-#: An approximate decomposition has at most this many directions.
+#: Largest number of directions of an approximate decomposition.
 _MAX_DIRECTIONS = 256
 #: Up to this size a full eigenvalue decomposition is as fast as Lanczos' method.
-_SMALL = 256
+_MAX_FULL_DECOMPOSITION = 256
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ class Subspace:
 
 
 def decompose_difference(matrix: FloatArray, n_directions: int, *, one_view: bool) -> Subspace:
-    """Directions that minimise the paper's trace: singular vectors, or eigenvectors with one view.
+    """The directions that minimise the paper's trace: singular vectors, or eigenvectors with one view.
 
-    ``strengths`` has one entry for each direction that exists, also for those that are left out.
+    ``strengths`` has an entry for every direction, also for those after the first ``n_directions``.
     """
     if one_view:
         P, values = eigen_projections(matrix, n_directions)
-        # Only directions of negative eigenvalues lower the loss.
+        # Only directions with negative eigenvalues lower the loss.
         return Subspace(P, P, np.maximum(-values, 0.0))
     return Subspace(*singular_projections(matrix, n_directions))
 
@@ -76,8 +76,8 @@ def decompose_difference(matrix: FloatArray, n_directions: int, *, one_view: boo
 def _approximate_directions(matrix: FloatArray) -> Subspace:
     """The leading 256 directions of a large matrix, several times faster than a full decomposition.
 
-    They are eigenvectors of the matrix times its transpose, which loses digits of the small singular
-    vectors only.
+    They are eigenvectors of the matrix times its transpose. Only the vectors of small singular values
+    lose precision by this.
     """
     if min(matrix.shape) <= _MAX_DIRECTIONS:
         return decompose_difference(matrix, min(matrix.shape), one_view=False)
@@ -97,7 +97,7 @@ def shuffled_differences(
     settings: DifferenceSettings,
     rng: np.random.Generator,
 ) -> Iterator[FloatArray]:
-    """Covariance differences after the objects of one view were shuffled, so that pairs mean nothing."""
+    """Covariance differences after the objects of one view were shuffled, so that pairs are random."""
     for _ in range(N_PERMUTATIONS):
         shuffled = y.shuffled(rng)
         yield view_difference(shuffled if pairs.one_view else x, shuffled, pairs, settings)
@@ -111,7 +111,7 @@ def useful_subspace(
     one_view: bool,
     approximate: bool = False,
 ) -> Subspace:
-    """Directions that are stronger than the strongest direction of every shuffled difference.
+    """The directions that are stronger than every direction of the shuffled differences.
 
     Parameters
     ----------
@@ -120,11 +120,11 @@ def useful_subspace(
     shuffled : arrays of the same shape
         See :func:`shuffled_differences`.
     rng : Generator
-        Starts Lanczos' method for large matrices.
+        Gives the start of Lanczos' method for large matrices.
     one_view : bool
-        Whether both sides are the same view; then eigenvectors are taken.
+        Whether both sides are the same view. If so, the directions are eigenvectors.
     approximate : bool
-        Take at most 256 directions of a large matrix, faster.
+        Compute only the leading 256 directions of a large matrix, which is faster.
     """
     if approximate and not one_view:
         found = _approximate_directions(matrix)
@@ -135,7 +135,7 @@ def useful_subspace(
 
 
 def useful_rank(strengths: FloatArray, null: FloatArray) -> int:
-    """How many directions are stronger than chance: at least 1.
+    """Number of directions that are stronger than chance; at least 1.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def largest_strength(matrix: FloatArray, rng: np.random.Generator, *, one_view: 
     """The largest singular value; with one view, the magnitude of the most negative eigenvalue."""
     if one_view:
         return max(0.0, -float(np.linalg.eigvalsh((matrix + matrix.T) / 2)[0]))
-    if min(matrix.shape) <= _SMALL:
+    if min(matrix.shape) <= _MAX_FULL_DECOMPOSITION:
         gram = matrix @ matrix.T if len(matrix) <= matrix.shape[1] else matrix.T @ matrix
         return float(np.sqrt(max(0.0, np.linalg.eigvalsh(gram)[-1])))
     v0 = rng.standard_normal(min(matrix.shape))
@@ -175,7 +175,7 @@ def rotated_directions(
     n_bits: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Projections inside the useful subspace, rotated so that signs keep as much of it as possible.
+    """Projections inside the useful subspace, rotated so that signs lose as little as possible.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def rotated_directions(
     n_bits : int
         May be more than the number of useful directions.
     rng : Generator
-        Shuffles the objects and starts the rotations.
+        Shuffles the objects and gives the starts of the rotations.
 
     Returns
     -------
@@ -205,7 +205,7 @@ def rotated_directions(
 def bits_in_subspace(
     values: list[FloatArray], strengths: FloatArray, n_bits: int, rng: np.random.Generator
 ) -> list[FloatArray]:
-    """How to mix coordinates in the subspace into bits, for each view.
+    """For each view, the matrix that maps coordinates in the subspace to bits.
 
     Parameters
     ----------
@@ -221,10 +221,10 @@ def bits_in_subspace(
     -------
     list of arrays of shape (rank, n_bits)
     """
-    # All strengths are 0 if similar objects are opposites: then every direction gets the same weight.
+    # If similar objects are opposite to each other, all strengths are 0. Use equal weights then.
     weights = strengths / strengths[0] if strengths[0] > 0 else np.ones_like(strengths)
     weighted = [(v - v.mean(axis=0)) * weights.astype(v.dtype) for v in values]
-    # A rotation quantises best when the values are about as large as signs.
+    # Signs approximate the values best if the values have about the size of signs.
     spreads = [float(v.std()) or 1.0 for v in weighted]
     stacked = [sample_rows(v / spread, rng) for v, spread in zip(weighted, spreads, strict=True)]
     frame = rotated_frame(np.concatenate(stacked).astype(np.float64), n_bits, rng)
@@ -232,34 +232,34 @@ def bits_in_subspace(
 
 
 def rotated_frame(values: FloatArray, n_bits: int, rng: np.random.Generator, n_iter: int = 30) -> FloatArray:
-    r"""Directions whose signs keep most of the values; their number may exceed the dimension.
+    r"""Directions whose signs approximate the values well; there may be more than the dimension.
 
     Parameters
     ----------
     values : array of shape (n, d)
-        Coordinates in the useful subspace, of all modalities one below the other.
+        Coordinates in the useful subspace; the rows of all modalities are stacked.
     n_bits : int
     rng : Generator
     n_iter : int
-        Steps in the fit of each rotation.
+        Largest number of steps to fit each rotation.
 
     Returns
     -------
     array of shape (d, n_bits)
-        Orthogonal matrices side by side, the last one possibly cut. Each has its own random start
+        Orthogonal matrices side by side; the last one may be cut off. Each has its own random start
         and minimises :math:`\min_R \|\mathrm{sign}(V R) - V R\|^2` (iterative quantisation).
 
     Notes
     -----
-    A random Gaussian frame is not good enough: its directions are not spread evenly, and its bits
-    cut through clusters. A fitted rotation avoids that, and different starts find different ones.
+    A random Gaussian matrix is not good enough: its directions are spread unevenly, and its bits
+    split clusters. A fitted rotation avoids this, and different starts give different rotations.
     """
     d = values.shape[1]
     count = -(-n_bits // d)
     rotations = np.stack([np.linalg.qr(rng.standard_normal((d, d)))[0] for _ in range(count)])
     last = np.empty((0, 0))
     for _ in range(n_iter):
-        # All rotations side by side: (n, count * d).
+        # The product with all rotations side by side has the shape (n, count * d).
         signs = np.copysign(1.0, values @ rotations.transpose(1, 0, 2).reshape(d, -1))
         if np.array_equal(signs, last):
             break
@@ -270,5 +270,5 @@ def rotated_frame(values: FloatArray, n_bits: int, rng: np.random.Generator, n_i
 
 
 def sample_rows(values: FloatArray, rng: np.random.Generator, limit: int = 5000) -> FloatArray:
-    """At most ``limit`` random rows: enough to determine a rotation."""
+    """At most ``limit`` random rows, which are enough to determine a rotation."""
     return values if len(values) <= limit else values[rng.choice(len(values), limit, replace=False)]

@@ -1,15 +1,15 @@
 r"""Thresholds from joint counts of pairs.
 
-For one bit, let a pair fall into the cell (u, v) of a grid when x projects into the u-th and y
-into the v-th interval. The cumulated counts of positives and negatives give, for every threshold
-pair of the grid at once and exactly, how many pairs agree in the bit:
+For one bit, a pair falls into the cell (u, v) of a grid if x is projected into interval u and y into
+interval v. Cumulative sums of the counts of positives and negatives give the exact number of pairs that
+agree in the bit, for all threshold pairs of the grid at once:
 
 .. math:: \mathrm{FN}(a, b) = 1 - \mathrm{agree}_P(a, b), \qquad \mathrm{FP}(a, b) = \mathrm{agree}_N(a, b).
 
-The paper multiplies marginals instead. On positives x and y are dependent, so that is another
-quantity; and with its weight gamma on FN, a bit that never changes costs least. Here the counts
-are joint, the weight has a name of its own (``miss_weight``, 1 by default), and thresholds that
-give nearly all objects of a view the same bit are refused.
+The paper multiplies marginals instead. On positives x and y are dependent, so the product of marginals
+is another quantity. With the paper's weight gamma of FN, a constant bit has the lowest cost. Here the
+counts are joint, the weight is a parameter of its own (``miss_weight``, 1 by default), and thresholds
+that give nearly all objects of a view the same bit are not allowed.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = [
     "search_grid",
 ]
 
-#: ``cost(bins_x, bins_y)`` of shape (n_bits, n_bins - 1, n_bins - 1) from bins of shape (n_bits, n).
+#: ``cost(bins_x, bins_y)``: from bins of shape (n_bits, n) to costs (n_bits, n_bins - 1, n_bins - 1).
 GridCost: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
 
-#: Counts by group and interval that are held at a time.
-_GROUP_CELLS = 1 << 24
+#: Largest number of counts (by group, bit and interval) in memory at a time.
+_MAX_GROUP_CELLS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class ThresholdSettings:
     Attributes
     ----------
     method : {"joint", "zero", "median"}
-        "joint": minimise the errors of each bit, counted on the pairs. "zero": no threshold.
-        "median": half of the objects of each view on either side.
+        "joint": minimise the errors of each bit, counted on the pairs. "zero": all thresholds are 0.
+        "median": half of the objects of each view are on either side.
     miss_weight, min_share, n_bins
         For "joint", see :func:`choose_thresholds`.
     """
@@ -63,12 +63,12 @@ class ThresholdSettings:
 def fit_thresholds(
     x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs, settings: ThresholdSettings
 ) -> tuple[FloatArray, FloatArray]:
-    """Thresholds of every bit by the method that ``settings`` names.
+    """Thresholds of every bit, by the method in ``settings``.
 
     Parameters
     ----------
     x, y : arrays of shape (n, n_bits), (n', n_bits)
-        Projections without thresholds; ``y`` None for one view.
+        Projections without thresholds; ``y`` is None for one view.
     pairs : ResolvedPairs
     settings : ThresholdSettings
 
@@ -100,7 +100,7 @@ def choose_thresholds(
     min_share: float = 0.05,
     n_bins: int = 64,
 ) -> tuple[FloatArray, FloatArray]:
-    """Thresholds of every bit that minimise ``miss_weight * FN + FP`` on a grid, refined once.
+    """The thresholds of every bit that minimise ``miss_weight * FN + FP`` on a grid, refined once.
 
     Parameters
     ----------
@@ -108,14 +108,14 @@ def choose_thresholds(
         Projections; ``y`` None for one view, which then has one threshold (a = b).
     pairs : ResolvedPairs
     miss_weight : float
-        Weight of the missed positives (FN) against the accepted negatives (FP).
+        Weight of the missed positives (FN); the accepted negatives (FP) have weight 1.
     min_share, n_bins
         See :func:`search_grid`.
 
     Returns
     -------
     a, b : arrays of shape (n_bits,)
-        What is added to the projections: the bit is ``x + a >= 0``.
+        Added to the projections: the bit is ``x + a >= 0``.
     """
 
     def cost(bins_x: IntArray, bins_y: IntArray) -> FloatArray:
@@ -145,13 +145,13 @@ def joint_cost(
     groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
     n_bits = len(bins_x)
     costs = []
-    # A table per group and bit may be large where there are many label sets: take some bits at a time.
-    step = max(1, _GROUP_CELLS // (n_bins * scheme.n_groups))
+    # With many label sets the counts of each group and bit need much memory: process a few bits at a time.
+    step = max(1, _MAX_GROUP_CELLS // (n_bins * scheme.n_groups))
     for start in range(0, n_bits, step):
-        some = slice(start, min(start + step, n_bits))
-        histogram = JointHistogram(scheme, some.stop - some.start, n_bins).update(
-            bins_x[some],
-            None if scheme.one_view else bins_y[some],
+        bits = slice(start, min(start + step, n_bits))
+        histogram = JointHistogram(scheme, bits.stop - bits.start, n_bins).update(
+            bins_x[bits],
+            None if scheme.one_view else bins_y[bits],
             positive=pairs.positive,
             negative=pairs.negative,
             groups_x=groups_x,
@@ -163,7 +163,7 @@ def joint_cost(
 
 
 def agreement(counts: Counts) -> Counts:
-    """Pairs on one side of both thresholds, for every threshold pair.
+    """Number of pairs whose two bits are equal, for every threshold pair.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def agreement(counts: Counts) -> Counts:
     Returns
     -------
     array of shape (n_bits, n_bins - 1, n_bins - 1)
-        At (u, v): thresholds between the intervals u and u + 1 of x, v and v + 1 of y.
+        Entry (u, v): the thresholds lie between intervals u and u + 1 of x, and v and v + 1 of y.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def agreement(counts: Counts) -> Counts:
 
 
 def _share(counts: Counts, *, agree: bool) -> FloatArray:
-    """Share of the pairs that agree, or that do not, at every threshold pair; 0 of no pairs."""
+    """Share of the pairs that agree (or do not agree) at every threshold pair; 0 if there are no pairs."""
     total = counts.sum(axis=(1, 2), keepdims=True)
     agreeing = agreement(counts)
     return np.asarray((agreeing if agree else total - agreeing) / np.maximum(total, 1))
@@ -194,19 +194,19 @@ def _share(counts: Counts, *, agree: bool) -> FloatArray:
 def search_grid(
     x: FloatArray, y: FloatArray | None, cost: GridCost, *, min_share: float, n_bins: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Thresholds of least cost on a grid around the mean, then on a finer one around the best cell.
+    """The thresholds of lowest cost, first on a grid around the mean, then on a finer grid around the best cell.
 
     Parameters
     ----------
     x, y : arrays of shape (n, n_bits), (n', n_bits)
         Projections; ``y`` None for one view, which then has one threshold (a = b).
     cost : function
-        Gives the cost of every threshold pair from the interval of every projection.
+        Gives the cost of every threshold pair, from the intervals of the projections.
     min_share : float
-        Least share of a view's objects on either side of a threshold. Where the grid has no such
-        threshold, the one with the most even shares is taken.
+        Smallest allowed share of the objects of a view on one side of a threshold. If no threshold of
+        the grid satisfies this, the one with the most equal shares is used.
     n_bins : int, 4 to 256
-        Intervals of either grid.
+        Number of intervals of each grid.
 
     Returns
     -------
@@ -214,29 +214,30 @@ def search_grid(
     lowest : array of shape (n_bits,)
         Cost at these thresholds.
     """
-    both = (x, x if y is None else y)
+    views = (x, x if y is None else y)
     edges = [
         grid_edges(values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64), n_bins)
-        for values in both
+        for values in views
     ]
     for level in ("coarse", "fine"):
-        bins = [bin_values(both[0], edges[0])]
-        bins.append(bins[0] if y is None else bin_values(both[1], edges[1]))
-        share_x, share_y = (_evenness(binned, n_bins) for binned in bins)
+        bins = [bin_values(views[0], edges[0])]
+        bins.append(bins[0] if y is None else bin_values(views[1], edges[1]))
+        share_x, share_y = (_smaller_side(binned, n_bins) for binned in bins)
         cells, lowest = _best_cells(cost(*bins), share_x, share_y, min_share, one_view=y is None)
         if level == "coarse":
-            edges = [_finer(side, cell) for side, cell in zip(edges, cells, strict=True)]
+            edges = [_finer_edges(side, cell) for side, cell in zip(edges, cells, strict=True)]
     a, b = (
-        _evened(values, -_separate(values, binned, cell), min_share)
-        for values, binned, cell in zip(both, bins, cells, strict=True)
+        _replace_uneven(values, -_middle_of_gap(values, binned, cell), min_share)
+        for values, binned, cell in zip(views, bins, cells, strict=True)
     )
     return a, b, lowest
 
 
-def _evened(values: FloatArray, thresholds: FloatArray, min_share: float) -> FloatArray:
-    """The same thresholds, the median in place of those that the grid could not make even enough.
+def _replace_uneven(values: FloatArray, thresholds: FloatArray, min_share: float) -> FloatArray:
+    """Replace thresholds with fewer than ``min_share`` of the objects on one side by the median.
 
-    A single far outlier stretches the grid until all other objects share one interval.
+    The grid can fail to reach ``min_share``: with one far outlier it is so wide that all other objects
+    fall into one interval.
     """
     uneven = _smaller_share(values + thresholds >= 0) < min_share
     if not uneven.any():
@@ -252,8 +253,8 @@ def _smaller_share(bits: BoolArray) -> FloatArray:
     return np.asarray(np.minimum(ones, len(bits) - ones) / len(bits))
 
 
-def _evenness(bins: IntArray, n_bins: int) -> FloatArray:
-    """Share of the rows on the smaller side of each threshold, (n_bits, n_bins - 1)."""
+def _smaller_side(bins: IntArray, n_bins: int) -> FloatArray:
+    """Share of the rows on the smaller side of each threshold of the grid, (n_bits, n_bins - 1)."""
     counts = np.stack([np.bincount(row, minlength=n_bins) for row in bins])
     below = counts.cumsum(axis=1)[:, :-1]
     return np.asarray(np.minimum(below, bins.shape[1] - below) / bins.shape[1])
@@ -262,12 +263,12 @@ def _evenness(bins: IntArray, n_bins: int) -> FloatArray:
 def _best_cells(
     cost: FloatArray, share_x: FloatArray, share_y: FloatArray, min_share: float, *, one_view: bool
 ) -> tuple[IntArray, FloatArray]:
-    """Where the cost is least among thresholds that leave ``min_share`` on either side.
+    """The cells of lowest cost among the thresholds with at least ``min_share`` on either side.
 
     Returns
     -------
     cells : int array of shape (2, n_bits)
-        The first interval above the threshold, for x and for y.
+        Number of the first interval above the threshold, for x and for y.
     lowest : array of shape (n_bits,)
     """
     n_bits, n, _ = cost.shape
@@ -276,25 +277,25 @@ def _best_cells(
         cost, share = (np.einsum("bii->bi", table) for table in (cost, share))
     cost, share = cost.reshape(n_bits, -1), share.reshape(n_bits, -1)
     allowed = np.where((share >= min_share) & (share > 0), cost, np.inf)
-    place = np.where(np.isfinite(allowed).any(axis=1), allowed.argmin(axis=1), share.argmax(axis=1))
-    cells = np.stack([place, place] if one_view else [place // n, place % n]) + 1
-    return cells, np.take_along_axis(cost, place[:, None], axis=1)[:, 0]
+    best = np.where(np.isfinite(allowed).any(axis=1), allowed.argmin(axis=1), share.argmax(axis=1))
+    cells = np.stack([best, best] if one_view else [best // n, best % n]) + 1
+    return cells, np.take_along_axis(cost, best[:, None], axis=1)[:, 0]
 
 
-def _finer(edges: FloatArray, cell: IntArray) -> FloatArray:
-    """As many edges between the two neighbours of the chosen one, which is among them again."""
+def _finer_edges(edges: FloatArray, cell: IntArray) -> FloatArray:
+    """As many edges again, between the two neighbours of the chosen edge; the chosen edge is one of them."""
     n_edges = edges.shape[1]
     chosen = np.take_along_axis(edges, cell[:, None] - 1, axis=1)
     step = edges[:, 1:2] - edges[:, :1]
-    around = np.arange(n_edges) - n_edges // 2
-    return np.asarray(chosen + step * around / (n_edges // 2))
+    steps = np.arange(n_edges) - n_edges // 2
+    return np.asarray(chosen + step * steps / (n_edges // 2))
 
 
-def _separate(values: FloatArray, bins: IntArray, cell: IntArray) -> FloatArray:
-    """Middle of the gap between the values below each bit's chosen edge and those above it.
+def _middle_of_gap(values: FloatArray, bins: IntArray, cell: IntArray) -> FloatArray:
+    """For each bit, the middle between the largest value below the chosen edge and the smallest above it.
 
-    The same objects lie on either side as for the edge itself, but none is so near that rounding
-    could turn its bit.
+    It separates the same objects as the edge itself, but no value is so close to it that rounding
+    could change the bit.
 
     Parameters
     ----------
@@ -305,8 +306,8 @@ def _separate(values: FloatArray, bins: IntArray, cell: IntArray) -> FloatArray:
     above = bins >= cell[:, None].astype(bins.dtype)
     low = np.where(above, -np.inf, values.T).max(axis=1)
     high = np.where(above, values.T, np.inf).min(axis=1)
-    # With all values on one side the bit is constant, and either end does.
+    # If all values are on one side, the bit is constant: use the value nearest to the edge.
     low, high = np.where(np.isinf(low), high, low), np.where(np.isinf(high), low, high)
     middle = low + (high - low) / 2
-    # Between two neighbouring numbers there is no middle: the upper one has the bit.
+    # Two adjacent floating point numbers have no middle: use the upper one, so that its bit is 1.
     return np.asarray(np.where(middle > low, middle, high), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Moments of whole views in memory, block by block, and the covariance difference that hashers decompose."""
+"""Moments of views in memory, summed block by block, and the covariance difference of two views."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DifferenceSettings:
-    """Which covariance difference to take.
+    """How the covariance difference is computed.
 
     Attributes
     ----------
@@ -36,8 +36,8 @@ class DifferenceSettings:
     center : (bool, bool)
         Whether to subtract the means of x and of y.
     separate_sums : bool
-        Sum positives and negatives separately even if both are listed, where one matrix product
-        gives the difference faster. The results agree up to rounding.
+        Sum positives and negatives separately even if both are listed. By default listed pairs are
+        summed in one faster matrix product. The results agree up to rounding.
     """
 
     gamma: float
@@ -65,12 +65,12 @@ def view_difference(
     else:
         moments = pair_moments(x, y, pairs)
         if settings.statistic == "difference":
-            # This statistic itself is small on positives; for the product it is the negative.
+            # The product is large on positives, this statistic is small: change its sign.
             positive, negative = (-table for table in difference_covariances(x, pairs, moments))
         else:
             positive, negative = moments.covariances(center=settings.center)
         matrix = covariance_difference(positive, negative, gamma)
-    # Whitening the d x d' sums costs less than whitening every row.
+    # Whitening the d x d' matrix costs less than whitening every row.
     matrix = matrix if x.whitening is None else x.whitening @ matrix
     return matrix if y.whitening is None else matrix @ y.whitening
 
@@ -78,17 +78,17 @@ def view_difference(
 def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMoments:
     """Moments of two views in memory, block by block.
 
-    Only explicit pairs that are not aligned need the features of a whole view at a time (those of y).
+    Only listed pairs that are not aligned need the features of a whole view (y) in memory.
 
     Parameters
     ----------
     x, y : MappedView
-        The same with one view.
+        The same object with one view.
     pairs : ResolvedPairs
     """
     scheme = pairs.scheme
     moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
-    scattered = {
+    not_aligned = {
         kind: incidence(index, pairs.n_x, pairs.n_y, y.dtype)
         for kind, index in (("positive", pairs.positive), ("negative", pairs.negative))
         if index is not None and not (pairs.aligned and kind == "positive")
@@ -96,7 +96,7 @@ def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMome
     groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
     for rows, block in x.blocks():
         moments.update_rows("x", block, None if groups_x is None else groups_x[rows])
-        for kind, matrix in scattered.items():
+        for kind, matrix in not_aligned.items():
             moments.update_pairs(kind, block, *_partners(matrix[rows], y))
         if pairs.aligned:
             partner = y.rows(rows)
@@ -111,10 +111,10 @@ def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMome
 def listed_difference(
     x: MappedView, y: MappedView, pairs: ResolvedPairs, gamma: float, center: tuple[bool, bool]
 ) -> FloatArray:
-    r"""The paper's :math:`\Sigma^N - \gamma \Sigma^P` when both sets are listed, in one sweep.
+    r"""The paper's :math:`\Sigma^N - \gamma \Sigma^P` when both sets are listed, in one pass.
 
-    The same as going by :func:`pair_moments`, with half of the arithmetic: each pair carries its
-    weight, so that there is one matrix product instead of two.
+    The result is that of :func:`pair_moments`, with half of the arithmetic: each pair is multiplied by
+    its weight, so there is one matrix product instead of two.
     """
     assert pairs.positive is not None, "both sets must be listed"
     assert pairs.negative is not None, "both sets must be listed"
@@ -134,7 +134,7 @@ def listed_difference(
 
 
 def _partners(matrix: Any, y: MappedView) -> tuple[Any, FloatArray]:
-    """For each row of a sparse matrix the weighted sum of its partners, and the sum of the weights."""
+    """For each row of a sparse matrix: the weighted sum of its partners, and the sum of the weights."""
     return matrix @ y.whole(), np.asarray(matrix.sum(axis=1, dtype=np.float64)).reshape(-1)
 
 
@@ -148,25 +148,26 @@ def difference_covariances(
 ) -> tuple[FloatArray, FloatArray]:
     r"""Mean of :math:`(x - x')(x - x')^T` over the positives and over the negatives of one view.
 
-    The statistic of LDAHash's diff-hash. Since :math:`\sum (x - x')(x - x')^T = X^T D X - 2 \sum x x'^T`
-    with the number of pairs of each object on the diagonal of D, it is the paper's statistic plus
-    a multiple of the data's own covariance.
+    LDAHash's diff-hash uses this statistic. Let D be the diagonal matrix of the number of pairs of each
+    object. Then :math:`\sum (x - x')(x - x')^T = X^T D X - 2 \sum x x'^T`: the paper's statistic (times
+    -2) plus a weighted covariance of the data itself.
 
     Parameters
     ----------
     x : MappedView
-    pairs : ResolvedPairs, of one view
+    pairs : ResolvedPairs
+        Pairs within one view.
     moments : PairMoments
-        Those of the same view and pairs.
+        Moments of the same view and pairs.
     """
-    own = np.zeros((2, x.n_features, x.n_features))
+    weighted = np.zeros((2, x.n_features, x.n_features))
     degrees = pairs.degrees()
     for rows, block in x.blocks():
         block = dense(block)
         for slot in (0, 1):
-            own[slot] += block.T @ (block * degrees[slot][rows, None].astype(block.dtype))
+            weighted[slot] += block.T @ (block * degrees[slot][rows, None].astype(block.dtype))
     positive, negative = (
         (table - 2 * sums[:-1, :-1]) / max(sums[-1, -1], 1.0)
-        for table, sums in zip(own, moments.sums(), strict=True)
+        for table, sums in zip(weighted, moments.sums(), strict=True)
     )
     return positive, negative

@@ -1,4 +1,4 @@
-"""Feature maps: what happens to the features of one modality before they are projected."""
+"""Feature maps: transform the features of one modality before they are projected."""
 
 from .base import FeatureMap, MappedView, block_rows, map_from_state
 from .kernel import KernelMap

@@ -1,4 +1,4 @@
-"""What every feature map can do, and the blocks in which rows are worked through."""
+"""The interface of feature maps, and views that are processed in blocks of rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ..types import CodeArray, FloatArray
 
 __all__ = ["KEEP_BYTES", "FeatureMap", "MappedView", "block_rows", "map_from_state"]
 
-#: Numbers in a block of features: 16 MB of float32, large for BLAS and small beside the data.
+#: Numbers in a block of features: 16 MB of float32, large enough for BLAS and small compared to the data.
 _BLOCK_SIZE = 1 << 22
-#: Mapped features of a view are kept up to this size rather than computed again.
+#: Mapped features of a view are cached if they take at most this many bytes.
 KEEP_BYTES = 1 << 28
 
 
 def block_rows(n_rows: int, n_features: int) -> Iterator[slice]:
-    """Slices of rows that together hold all of them, each a few MB of features.
+    """Slices that cover all rows; each has a few MB of features.
 
     Examples
     --------
@@ -36,10 +36,10 @@ def block_rows(n_rows: int, n_features: int) -> Iterator[slice]:
 
 
 class FeatureMap(ABC):
-    """A fitted map from the raw features of a modality to those that are projected.
+    """A fitted map from the features of a modality to the features that are projected.
 
-    Maps are made by a class method that learns from the rows of one view; afterwards they hold
-    only arrays and plain values (:meth:`state`), so that a model file can keep them.
+    A map is made by a class method that learns from the rows of one view. After that it has only
+    arrays and plain values (:meth:`state`), so it can be saved in a model file.
     """
 
     kind: ClassVar[str]
@@ -48,30 +48,31 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def transform(self, X: Any) -> Any:
-        """Features of a block of rows, (n, n_features_out); sparse only where centring is left out.
+        """Features of a block of rows, (n, n_features_out).
 
-        See :attr:`offset`.
+        If the result is sparse, it is not centred: see :attr:`offset`.
         """
 
     @property
     def offset(self) -> FloatArray | None:
-        """What is still to be subtracted from :meth:`transform` of sparse rows, None for nothing.
+        """The vector that remains to be subtracted if :meth:`transform` returns sparse rows, or None.
 
-        Subtracting the mean would fill a sparse array, so sums and projections do it afterwards.
+        Subtracting the mean from a sparse array would make it dense. Sums and projections subtract it
+        afterwards.
         """
         return None
 
     @property
     def whitening(self) -> FloatArray | None:
-        """Symmetric matrix by which the result of :meth:`transform` is still to be multiplied, or None.
+        """Symmetric matrix by which the result of :meth:`transform` must still be multiplied, or None.
 
-        Whitening every row costs a product with a square matrix per row. Sums and projections are
-        whitened instead, which costs one product for all rows.
+        Whitening every row costs a matrix product per row. Instead, sums and projections are whitened,
+        which costs one product for all rows.
         """
         return None
 
     def folded(self, projection: FloatArray) -> tuple[FeatureMap, FloatArray]:
-        """A map without :attr:`whitening`, and the projection that gives the same values after it."""
+        """A map without :attr:`whitening`, and a projection that gives the same values with this map."""
         return self, projection
 
     def whitened(self, matrix: FloatArray) -> FeatureMap:
@@ -80,7 +81,7 @@ class FeatureMap(ABC):
 
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Plain parameters and arrays from which :func:`map_from_state` makes the map again."""
+        """Plain parameters and arrays, from which :func:`map_from_state` restores the map."""
 
     @classmethod
     @abstractmethod
@@ -97,15 +98,15 @@ class FeatureMap(ABC):
 
 
 class MappedView:
-    """The rows of one view, seen through a feature map, block by block.
+    """The mapped features of one view, computed block by block.
 
     Parameters
     ----------
     X : array of shape (n, n_features_in), dense or CSR
     feature_map : FeatureMap
     keep_bytes : int
-        Features of the whole view are kept when they take no more than this, so that several
-        passes compute them once.
+        Cache the features of the whole view if they take at most this many bytes. Several passes then
+        compute them only once.
     """
 
     def __init__(self, X: Any, feature_map: FeatureMap, keep_bytes: int = KEEP_BYTES) -> None:
@@ -129,7 +130,7 @@ class MappedView:
         return self._whole
 
     def shuffled(self, rng: np.random.Generator) -> MappedView:
-        """The same rows in another order; features that are kept are not computed again."""
+        """The same rows in random order; cached features are not computed again."""
         order = rng.permutation(self.n_rows)
         result = MappedView(self.X[order], self.map)
         result._keep = self._keep
@@ -143,7 +144,7 @@ class MappedView:
         return self.map.transform(self.X[rows]) if whole is None else whole[rows]
 
     def blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Slices of rows and their features, all rows in turn."""
+        """Iterate over all rows: slices of rows and their features."""
         return ((rows, self.rows(rows)) for rows in self._slices())
 
     def _slices(self) -> Iterator[slice]:
@@ -157,18 +158,18 @@ class MappedView:
 
     @property
     def whitening(self) -> FloatArray | None:
-        """Matrix that whitens the features, see :attr:`FeatureMap.whitening`."""
+        """The matrix that whitens the features, see :attr:`FeatureMap.whitening`."""
         return self.map.whitening
 
     def whitened(self, matrix: FloatArray) -> MappedView:
-        """The same rows with a map that also whitens; features that are kept are not computed again."""
+        """The same rows with a map that also whitens; cached features are not computed again."""
         result = MappedView(self.X, self.map.whitened(matrix))
         result._keep, result._whole = self._keep, self._whole
         return result
 
     @property
     def offset(self) -> FloatArray:
-        """What is still to be subtracted from the features of sparse rows; zeros for dense ones."""
+        """The vector that remains to be subtracted from sparse features; zeros for dense features."""
         if self.map.offset is None or not self._stays_sparse():
             return np.zeros(self.n_features)
         return self.map.offset
@@ -183,7 +184,7 @@ class MappedView:
 
         Returns
         -------
-        float array of shape (n, n_bits), of the type of X
+        float array of shape (n, n_bits), in the dtype of X
         """
         result = np.empty((self.n_rows, len(projection)), dtype=self.dtype)
         for rows, values, add in self._projected(projection, threshold):
@@ -191,7 +192,7 @@ class MappedView:
         return result
 
     def encode(self, projection: FloatArray, threshold: FloatArray) -> CodeArray:
-        """Packed signs of :meth:`project`, with no more than a block of values in memory.
+        """Packed signs of :meth:`project`; only one block of values is in memory at a time.
 
         Returns
         -------
@@ -199,14 +200,14 @@ class MappedView:
         """
         result = np.empty((self.n_rows, code_bytes(len(projection))), dtype=np.uint8)
         for rows, values, add in self._projected(projection, threshold):
-            # Packing a block takes less time than starting a thread for half of it.
+            # Packing a block takes less time than starting a second thread.
             result[rows] = pack_signs(values, add, n_threads=1)
         return result
 
     def _projected(
         self, projection: FloatArray, threshold: FloatArray | None
     ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
-        """Rows, their products (overwritten by those of the next rows), and what is to be added."""
+        """For each block: the rows, their products (the next block overwrites them), and the vector to add."""
         if not self.n_rows:
             return
         weights = np.ascontiguousarray(projection.T, dtype=self.dtype)
@@ -226,7 +227,7 @@ class MappedView:
 def map_from_state(
     kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> FeatureMap:
-    """Make a map from what a model file holds."""
+    """Restore a map from the state in a model file."""
     kinds = {subclass.kind: subclass for subclass in FeatureMap.__subclasses__()}
     if kind not in kinds:
         raise ModelFileError(f"load: unknown feature map {kind!r}. Known: {', '.join(sorted(kinds))}.")

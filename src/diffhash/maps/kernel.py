@@ -17,7 +17,7 @@ from .linear import inverse_root, row_moments
 
 __all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth", "never_negative"]
 
-#: A user's own kernel: ``kernel(X, landmarks)`` gives (n, n_landmarks).
+#: A kernel function of the user: ``kernel(X, landmarks)`` returns (n, n_landmarks).
 Kernel: TypeAlias = Callable[[Any, FloatArray], FloatArray]
 
 
@@ -25,23 +25,23 @@ class KernelMap(FeatureMap):
     r"""The map :math:`x \mapsto (k(x_1, x), \dots, k(x_l, x))` onto landmarks :math:`x_1, \dots, x_l`.
 
     The Gaussian kernel is :math:`k(x, x') = \exp(-d^2(x, x') / h)` with a Euclidean or Mahalanobis
-    distance, :math:`d^2(x, x') = \|A (x - x')\|^2`, and a bandwidth :math:`h`.
+    distance :math:`d^2(x, x') = \|A (x - x')\|^2` and a bandwidth :math:`h`.
 
     Parameters
     ----------
     landmarks : array of shape (n_landmarks, n_features)
     scale : array of shape (n_features,) or (n_features, n_features), or None
-        :math:`A`, diagonal or symmetric; None for the Euclidean distance.
+        :math:`A`, as a diagonal or a symmetric matrix; None for the Euclidean distance.
     bandwidth : float
         :math:`h`, in units of :math:`d^2`.
     mean : array of shape (n_landmarks,), or None
-        Mean of the kernel features, subtracted if given.
+        Mean of the kernel features. It is subtracted if it is given.
     kernel : callable, optional
-        ``kernel(X, landmarks)``, used in place of the Gaussian.
+        ``kernel(X, landmarks)``, used instead of the Gaussian kernel.
     root : bool
-        Compare the square roots of the features: Hellinger's distance, made for histograms.
+        Compare the square roots of the features (Hellinger distance, for histograms).
     whitening : array of shape (n_landmarks, n_landmarks), or None
-        Used while learning. A model holds it as part of its projections, see :meth:`folded`.
+        Used while learning. In a model it is part of the projections, see :meth:`folded`.
     """
 
     kind = "kernel"
@@ -64,10 +64,10 @@ class KernelMap(FeatureMap):
         self.root = root
         self._whitening = whitening
         self.n_features_out, self.n_features_in = landmarks.shape
-        # Distances are computed about the landmarks' middle: cancellation grows with the offset.
-        points = _rooted(landmarks) if root else landmarks
-        self._middle = points.mean(axis=0, dtype=np.float64)
-        self._scaled_landmarks = _scaled(points - self._middle, scale)
+        # Distances are computed after subtracting the mean of the landmarks, to avoid cancellation.
+        points = _signed_root(landmarks) if root else landmarks
+        self._landmark_mean = points.mean(axis=0, dtype=np.float64)
+        self._scaled_landmarks = _scaled(points - self._landmark_mean, scale)
 
     @classmethod
     def fit(
@@ -82,38 +82,38 @@ class KernelMap(FeatureMap):
         kernel: Kernel | None = None,
         who: str = "KernelMap.fit",
     ) -> Self:
-        """Learn the distance, the bandwidth and, if asked, the mean from the rows of one view.
+        """Learn the distance, the bandwidth and (with ``center``) the mean from the rows of one view.
 
         Parameters
         ----------
         X : array of shape (n, n_features), dense or CSR
         landmarks : array of shape (n_landmarks, n_features)
         metric : {"euclidean", "diagonal", "mahalanobis", "hellinger"}
-            Euclidean; each feature divided by its standard deviation; the inverse of the full
-            covariance matrix; or Euclidean between the square roots of features that are never
-            negative, such as histograms.
+            "diagonal": Euclidean after dividing each feature by its standard deviation. "mahalanobis":
+            with the inverse of the full covariance matrix. "hellinger": Euclidean between the square
+            roots of the features; for features that are never negative, such as histograms.
         bandwidth : float, "balanced" or "median"
-            In units of :math:`d^2`; see :func:`landmark_bandwidth` for the rules.
+            In units of :math:`d^2`; for the two rules see :func:`landmark_bandwidth`.
         shrinkage : float in [0, 1]
-            Of the covariance, for "mahalanobis".
+            Shrinkage of the covariance for "mahalanobis".
         center : bool
-            Subtract the mean kernel features of the rows.
+            Subtract the mean of the kernel features.
         kernel : callable, optional
-            Used in place of the Gaussian; then ``metric`` and ``bandwidth`` play no part.
+            Used instead of the Gaussian kernel; ``metric`` and ``bandwidth`` are then ignored.
         who : str
-            Opens the error messages.
+            Prefix of error messages.
         """
         landmarks = np.ascontiguousarray(landmarks)
         scale, root = None, kernel is None and metric == "hellinger"
         if kernel is None:
             if root and not never_negative(X):
                 raise InputError(
-                    f"{who}: metric 'hellinger' is for features that are never negative, and some are. "
-                    "Use 'diagonal' or 'euclidean'."
+                    f"{who}: metric 'hellinger' needs features that are never negative, but there are negative "
+                    "values. Use 'diagonal' or 'euclidean'."
                 )
             scale = _metric_scale(X, metric, shrinkage, who)
             if isinstance(bandwidth, str):
-                points = _rooted(landmarks) if root else landmarks
+                points = _signed_root(landmarks) if root else landmarks
                 width = landmark_bandwidth(_scaled(points, scale), bandwidth, who=who)
             else:
                 width = float(bandwidth)
@@ -128,7 +128,7 @@ class KernelMap(FeatureMap):
         return fitted
 
     def transform(self, X: Any) -> FloatArray:
-        """Kernel values of shape (n, n_landmarks), centred if the map has a mean."""
+        """Kernel values of shape (n, n_landmarks), minus the mean if the map has one."""
         if self.kernel is not None:
             values = np.asarray(self.kernel(X, self.landmarks))
             if values.shape != (X.shape[0], self.n_features_out) or values.dtype.kind != "f":
@@ -140,7 +140,7 @@ class KernelMap(FeatureMap):
                 raise ParameterError("KernelMap: the kernel function returned NaN or infinity.")
         else:
             values = gaussian_kernel(
-                _scaled(_shifted(_rooted(X) if self.root else X, self._middle), self.scale),
+                _scaled(_centred(_signed_root(X) if self.root else X, self._landmark_mean), self.scale),
                 self._scaled_landmarks.astype(X.dtype),
                 self.bandwidth,
             )
@@ -156,7 +156,7 @@ class KernelMap(FeatureMap):
         return self._with_whitening(matrix)
 
     def folded(self, projection: FloatArray) -> tuple[KernelMap, FloatArray]:
-        """A map without whitening, and the projection that gives the same values after it."""
+        """A map without whitening, and a projection that gives the same values with this map."""
         if self._whitening is None:
             return self, projection
         return self._with_whitening(None), projection @ self._whitening
@@ -168,7 +168,7 @@ class KernelMap(FeatureMap):
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays."""
-        assert self._whitening is None, "whitening is kept in the projections"
+        assert self._whitening is None, "fold the whitening into the projection before saving"
         arrays = {"landmarks": self.landmarks}
         if self.scale is not None:
             arrays["scale"] = self.scale
@@ -183,8 +183,8 @@ class KernelMap(FeatureMap):
         kernel = parameters.get("kernel")
         if parameters["own_kernel"] and kernel is None:
             raise ModelFileError(
-                "load: this model was fitted with a kernel function of your own, which no file can hold. "
-                "Pass it again: diffhash.load(path, kernel=...)."
+                "load: this model was fitted with a kernel function of your own, which is not saved in the "
+                "file. Pass it again: diffhash.load(path, kernel=...)."
             )
         landmarks, scale, mean = arrays["landmarks"], arrays.get("scale"), arrays.get("mean")
         bandwidth, root = parameters["bandwidth"], parameters.get("root", False)
@@ -204,7 +204,7 @@ class KernelMap(FeatureMap):
 
 
 def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> FloatArray:
-    r"""Values :math:`\exp(-\|x - x_j\|^2 / h)` of shape (n, n_landmarks), by one matrix product.
+    r"""Values :math:`\exp(-\|x - x_j\|^2 / h)` of shape (n, n_landmarks), with one matrix product.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> F
     array([[1.   ],
            [0.368]])
     """
-    # exp(-(|x|^2 - 2 x.l + |l|^2) / h), with one array of the size of the result.
+    # exp(-(|x|^2 - 2 x.l + |l|^2) / h), computed in one array of the size of the result.
     values = X @ (landmarks.T * (2.0 / bandwidth))
     values -= np.einsum("ij,ij->i", X, X)[:, None] / bandwidth
     values -= np.einsum("ij,ij->i", landmarks, landmarks) / bandwidth
@@ -221,18 +221,18 @@ def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> F
 
 
 def never_negative(X: Any) -> bool:
-    """Whether the square roots of all features can be taken."""
+    """Whether no feature is negative, so that all square roots exist."""
     return X.shape[0] > 0 and bool(X.min() >= 0)
 
 
-def _rooted(X: Any) -> Any:
-    """Square roots; rows that come later may have what training rows never had, a negative value."""
+def _signed_root(X: Any) -> Any:
+    """Square roots that keep the sign: rows that are encoded later may have negative values."""
     return X.sign() * abs(X).sqrt() if scipy.sparse.issparse(X) else np.sign(X) * np.sqrt(np.abs(X))
 
 
-def _shifted(X: Any, middle: FloatArray) -> FloatArray:
+def _centred(X: Any, center: FloatArray) -> FloatArray:
     dense = X.toarray() if scipy.sparse.issparse(X) else X
-    return np.asarray(dense - middle.astype(dense.dtype))
+    return np.asarray(dense - center.astype(dense.dtype))
 
 
 def _scaled(X: FloatArray, scale: FloatArray | None) -> FloatArray:
@@ -254,22 +254,22 @@ def _metric_scale(X: Any, metric: str, shrinkage: float, who: str) -> FloatArray
 
 
 def landmark_bandwidth(points: FloatArray, rule: str, *, who: str = "landmark_bandwidth") -> float:
-    r"""Bandwidth h of the Gaussian kernel from the landmarks, scaled by the metric.
+    r"""Bandwidth h of the Gaussian kernel, from the landmarks after scaling by the metric.
 
     Parameters
     ----------
     points : array of shape (n_landmarks, n_features)
     rule : {"balanced", "median"}
-        "median": the median squared distance between two landmarks. "balanced": that median divided
-        by :math:`\ln l`, at which a typical landmark contributes :math:`1/l`, so that all l of them
-        together weigh as much as one perfect match.
+        "median": the median squared distance between two landmarks. "balanced": this median divided
+        by :math:`\ln l`. A typical kernel value is then :math:`1/l`, so all l landmarks together
+        contribute as much as one perfect match.
     who : str
-        Opens the error messages.
+        Prefix of error messages.
 
     Notes
     -----
-    In many features distances hardly differ. At the median all kernel values are then near
-    :math:`e^{-1}`, and what tells objects apart is a small part of them.
+    With many features, all distances are nearly equal. With "median" all kernel values are then close
+    to :math:`e^{-1}`, and the differences between objects are only a small part of them.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def landmark_bandwidth(points: FloatArray, rule: str, *, who: str = "landmark_ba
     n = len(points)
     if n < 2:
         raise ParameterError(
-            f"{who}: a bandwidth from landmarks needs at least 2 of them. Give the bandwidth itself."
+            f"{who}: computing a bandwidth needs at least 2 landmarks. Set bandwidth to a number."
         )
     points = np.asarray(points, dtype=np.float64)
     points = points - points.mean(axis=0)
@@ -288,5 +288,5 @@ def landmark_bandwidth(points: FloatArray, rule: str, *, who: str = "landmark_ba
     distances = square[:, None] + square - 2 * (points @ points.T)
     median = float(np.median(distances[np.triu_indices(n, k=1)]))
     if median <= 1e-12 * float(square.max()):
-        raise InputError(f"{who}: the median distance between landmarks is 0. Give the bandwidth itself.")
+        raise InputError(f"{who}: the median distance between landmarks is 0. Set bandwidth to a number.")
     return median / max(1.0, float(np.log(n))) if rule == "balanced" else median

@@ -1,4 +1,4 @@
-"""Choosing the landmarks of a kernel map."""
+"""Choose the landmarks of a kernel map."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ __all__ = ["choose_landmarks", "count_distinct"]
 def choose_landmarks(
     X: Any, n_landmarks: int, how: Any, random_state: int | None, *, caller: str, modality: str
 ) -> FloatArray:
-    """Landmarks of one modality, all different, of shape (n_landmarks, n_features).
+    """Landmarks of one modality, of shape (n_landmarks, n_features). No two of them are equal.
 
     Parameters
     ----------
     X : array of shape (n, n_features), dense or CSR
     n_landmarks : int
-        Not used when the landmarks are given.
+        Ignored if the landmarks are given.
     how : {"random", "kmeans"} or array of shape (any, n_features)
-        Rows drawn at random, centres of k-means, or the landmarks themselves.
+        Random rows, the centres of k-means, or the landmarks themselves.
     random_state : int or None
     caller, modality : str
-        Open the error messages.
+        Used in error messages.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def choose_landmarks(
         n_distinct = len(_distinct_rows(given))
         if n_distinct < len(given):
             raise ParameterError(
-                f"{who} has {len(given)} given landmarks of which only {n_distinct} are different. "
+                f"{who} has {len(given)} given landmarks, but only {n_distinct} are different. "
                 "Remove the repeated ones."
             )
         return given
@@ -58,7 +58,7 @@ def choose_landmarks(
         )
     rng = np.random.default_rng(random_state)
     if how == "kmeans":
-        # Here, as few need it and it takes a tenth of the package's own import.
+        # Imported here because scikit-learn is slow to import and k-means is rarely used.
         from sklearn.cluster import MiniBatchKMeans
 
         model = MiniBatchKMeans(n_landmarks, random_state=random_state, n_init=1, batch_size=4096)
@@ -73,7 +73,7 @@ def choose_landmarks(
     drawn = _take(X, rng.choice(X.shape[0], size=n_landmarks, replace=False))
     if len(_distinct_rows(drawn)) == n_landmarks:
         return drawn
-    # Repeated objects: draw again, among different ones.
+    # Some drawn objects are equal: draw again from the distinct objects.
     rows = _distinct_rows(X.toarray() if scipy.sparse.issparse(X) else X)
     if len(rows) < n_landmarks:
         raise ParameterError(
@@ -84,7 +84,7 @@ def choose_landmarks(
 
 
 def count_distinct(X: Any) -> int:
-    """How many different rows there are."""
+    """Number of different rows."""
     return len(_distinct_rows(X.toarray() if scipy.sparse.issparse(X) else X))
 
 

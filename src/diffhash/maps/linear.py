@@ -1,4 +1,4 @@
-"""Affine maps: centring, standardising, whitening."""
+"""Affine feature maps: centre, standardise or whiten."""
 
 from __future__ import annotations
 
@@ -61,36 +61,36 @@ class LinearMap(FeatureMap):
         center : bool
             Subtract the mean of the rows.
         standardize : bool
-            Divide each feature by its standard deviation; a constant feature is left as it is.
+            Divide each feature by its standard deviation. A constant feature is not scaled.
         whiten : bool
-            Multiply by the inverse root of the covariance matrix, drawn towards a multiple of the
-            identity by ``shrinkage``.
+            Multiply by the inverse square root of the covariance matrix.
         shrinkage : float in [0, 1]
-            Share of the average variance in the covariance that is inverted.
+            Before whitening, the covariance is replaced by ``1 - shrinkage`` times itself plus
+            ``shrinkage`` times the average variance times the identity.
         who : str
-            Opens the error messages.
+            Prefix of error messages.
         """
         mean, variance, covariance = row_moments(X, full=whiten)
-        spread = variance > 0
-        if not spread.any():
+        varies = variance > 0
+        if not varies.any():
             raise InputError(f"{who}: every feature is constant, so there is nothing to learn from.")
         scale: FloatArray | None = None
         if whiten:
             assert covariance is not None
             scale = inverse_root(covariance, shrinkage)
         elif standardize:
-            scale = 1.0 / np.sqrt(np.where(spread, variance, 1.0))
+            scale = 1.0 / np.sqrt(np.where(varies, variance, 1.0))
         return cls(mean if center else np.zeros_like(mean), scale)
 
     @property
     def offset(self) -> FloatArray | None:
-        """The mean, scaled: what sparse rows still lack."""
+        """The scaled mean, which is not subtracted from sparse rows. None if rows are whitened."""
         if self.scale is not None and self.scale.ndim == 2:
             return None
         return self.mean if self.scale is None else self.mean * self.scale
 
     def transform(self, X: Any) -> Any:
-        """Centred and scaled rows; sparse rows stay sparse, and uncentred, unless they are whitened."""
+        """Centred and scaled rows. Sparse rows are not centred and stay sparse, unless they are whitened."""
         sparse = scipy.sparse.issparse(X)
         scale = None if self.scale is None else self.scale.astype(X.dtype, copy=False)
         if scale is not None and scale.ndim == 2:
@@ -99,7 +99,7 @@ class LinearMap(FeatureMap):
             return (X - self.mean.astype(X.dtype)) @ scale
         if sparse:
             return X if scale is None else (X @ scipy.sparse.diags_array(scale)).tocsr()
-        # The mean is rounded to the data's type, the difference is exact for values near it.
+        # The mean is rounded to the dtype of the data; the difference is exact for values close to it.
         centred = X - self.mean.astype(X.dtype)
         if scale is not None:
             centred *= scale
@@ -113,7 +113,7 @@ class LinearMap(FeatureMap):
         return {}, arrays
 
     @classmethod
-    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:  # noqa: ARG003 - arrays are all
+    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:  # noqa: ARG003 - the state has only arrays
         """Inverse of :meth:`state`."""
         mean, scale = arrays["mean"], arrays.get("scale")
         if mean.ndim != 1 or (scale is not None and scale.shape not in (mean.shape, mean.shape * 2)):
@@ -124,7 +124,7 @@ class LinearMap(FeatureMap):
 
 
 def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Mean and variance of each feature over the rows, in float64, and their covariance if ``full``.
+    """Mean and variance of each feature over the rows, in float64; with ``full`` also the covariance.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
     covariance : array of shape (n_features, n_features), or None
     """
     n, d = X.shape
-    # A constant feature has no variance, although rounding of its mean may give it one.
+    # The variance of a constant feature is 0, but rounding of its mean could make it positive.
     constant = _extreme(X.min(axis=0)) == _extreme(X.max(axis=0))
     if scipy.sparse.issparse(X):
         X = X.astype(np.float64)
@@ -143,7 +143,7 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
     mean = np.add.reduce(X, axis=0, dtype=np.float64) / n
     second = np.zeros((d, d)) if full else np.zeros(d)
     for rows in block_rows(n, d):
-        # Deviations from the mean, so that a large offset costs no digits.
+        # Subtract the mean first: with a large mean the squares would lose precision.
         centred = X[rows] - mean.astype(X.dtype)
         second += centred.T @ centred if full else np.einsum("ij,ij->j", centred, centred, dtype=np.float64)
     second /= n
@@ -152,17 +152,17 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
 
 
 def _extreme(values: Any) -> FloatArray:
-    """Least or largest value of each feature, as an array whatever the rows are."""
+    """The minimum or maximum of each feature as an array, from dense or sparse rows."""
     return np.asarray(values.toarray() if scipy.sparse.issparse(values) else values).reshape(-1)
 
 
 def inverse_root(covariance: FloatArray, shrinkage: float) -> FloatArray:
-    """Symmetric inverse square root of a covariance matrix that is first shrunk towards its trace."""
+    """Symmetric inverse square root of a covariance matrix, after shrinkage towards the average variance."""
     d = len(covariance)
     target = np.trace(covariance) / d
     values, vectors = scipy.linalg.eigh((1 - shrinkage) * covariance)
     values = np.maximum(values, 0.0) + shrinkage * target
-    # Directions without any variance stay at zero instead of blowing up.
+    # Directions without variance become zero; the inverse root would be infinite.
     tiny = values <= np.finfo(np.float32).eps * values[-1]
     roots = np.where(tiny, 0.0, 1.0 / np.sqrt(np.where(tiny, 1.0, values)))
     return np.asarray((vectors * roots) @ vectors.T)

@@ -1,4 +1,4 @@
-"""Few decorrelated coordinates of a view's features, in which learning is fast and penalties are fair."""
+"""Principal components and whitening of the features of a view."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ from .linear import inverse_root
 
 __all__ = ["Components", "principal_components", "whitening_matrix"]
 
-#: Above this many features their covariance matrix is never formed.
-_WIDE = 2048
-#: Rounds of subspace iteration for wide features, and directions beyond those asked for.
-_ROUNDS, _SPARE = 4, 32
+#: With more features than this, their covariance matrix is not computed.
+_MAX_COVARIANCE_FEATURES = 2048
+#: Steps of the subspace iteration, and number of directions in addition to the requested ones.
+_N_ITERATIONS, _N_EXTRA_DIRECTIONS = 4, 32
 
 
 @dataclass(frozen=True)
 class Components:
-    """Principal components of a view's features, the largest variance first.
+    """Principal components of the features of a view, in decreasing order of variance.
 
     Attributes
     ----------
     directions : float64 array of shape (n_features, rank)
         Orthonormal columns.
     variances : float64 array of shape (rank,)
-        Of the features along them, all above zero.
+        Variances of the features along the directions, all above zero.
     """
 
     directions: FloatArray
     variances: FloatArray
 
     def scales(self, ridge: float) -> FloatArray:
-        r"""What to multiply each component by so that their variances become nearly equal.
+        r"""Factors of the components that make their variances nearly equal.
 
-        A component of variance v is divided by :math:`\sqrt{v + \mathrm{ridge} \cdot v_1}`: those
-        that are small beside the largest stay small.
+        A component with variance v is divided by :math:`\sqrt{v + \mathrm{ridge} \cdot v_1}`. If v is
+        small compared to :math:`\mathrm{ridge} \cdot v_1`, the component stays small.
         """
         return np.asarray(1.0 / np.sqrt(self.variances + ridge * self.variances[0]))
 
@@ -51,11 +51,12 @@ def principal_components(view: MappedView, max_rank: int, rng: np.random.Generat
     Parameters
     ----------
     view : MappedView
-        Its features must be centred (sparse rows: up to :attr:`MappedView.offset`).
+        Its features must be centred, except for :attr:`MappedView.offset` of sparse rows.
     max_rank : int
-        At most this many are kept; fewer where the features have no more.
+        Largest number of components. Components without variance are left out.
     rng : Generator
-        Starts the iteration for more than 2,048 features, where the components are approximate.
+        Gives the start of an iteration. It is used only with more than 2,048 features; the components
+        are then approximate.
 
     Examples
     --------
@@ -67,8 +68,8 @@ def principal_components(view: MappedView, max_rank: int, rng: np.random.Generat
     """
     d = view.n_features
     rank = min(max_rank, d)
-    if d > _WIDE:
-        directions, variances = _iterated(view, rank, rng)
+    if d > _MAX_COVARIANCE_FEATURES:
+        directions, variances = _subspace_iteration(view, rank, rng)
     else:
         variances, directions = _leading_eigenvectors(_times_covariance(view, None), rank)
     kept = variances > max(1e-7 * variances[0], np.finfo(np.float64).tiny)
@@ -77,9 +78,9 @@ def principal_components(view: MappedView, max_rank: int, rng: np.random.Generat
 
 
 def whitening_matrix(view: MappedView, shrinkage: float) -> FloatArray:
-    """Symmetric inverse root of the covariance of a view's features, see :func:`inverse_root`.
+    """Symmetric inverse root of the covariance of the features of a view, see :func:`inverse_root`.
 
-    The features need not be centred.
+    The features do not have to be centred.
     """
     mean = np.zeros(view.n_features)
     for _, block in view.blocks():
@@ -93,13 +94,14 @@ def _leading_eigenvectors(matrix: FloatArray, rank: int) -> tuple[FloatArray, Fl
     n = len(matrix)
     if 4 * rank < n:
         values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - rank, n - 1])
-    else:  # divide and conquer, for all, is faster than LAPACK's other methods for a good part
+    else:
+        # Computing all of them by divide and conquer is faster than a large subset by another LAPACK method.
         values, vectors = np.linalg.eigh(matrix)
     return values[: -rank - 1 : -1], vectors[:, : -rank - 1 : -1]
 
 
 def _times_covariance(view: MappedView, V: FloatArray | None, mean: FloatArray | None = None) -> FloatArray:
-    """Covariance of the features, times V if there is one; one pass over the rows."""
+    """Covariance of the features, times V if V is given; one pass over the rows."""
     total: Any = 0.0
     offset = view.offset if mean is None else mean
     for _, block in view.blocks():
@@ -115,12 +117,14 @@ def _times_covariance(view: MappedView, V: FloatArray | None, mean: FloatArray |
     return np.asarray(total / view.n_rows)
 
 
-def _iterated(view: MappedView, rank: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Leading eigenvectors of the covariance by subspace iteration, without forming it."""
-    width = min(rank + _SPARE, view.n_features, view.n_rows)
+def _subspace_iteration(
+    view: MappedView, rank: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Leading eigenvectors and eigenvalues of the covariance, without computing the covariance."""
+    width = min(rank + _N_EXTRA_DIRECTIONS, view.n_features, view.n_rows)
     V = np.linalg.qr(rng.standard_normal((view.n_features, width)))[0]
-    for _ in range(_ROUNDS):
+    for _ in range(_N_ITERATIONS):
         V = np.linalg.qr(_times_covariance(view, V))[0]
-    small = V.T @ _times_covariance(view, V)
-    variances, turns = np.linalg.eigh((small + small.T) / 2)
-    return (V @ turns)[:, ::-1][:, :rank], variances[::-1][:rank]
+    projected = V.T @ _times_covariance(view, V)
+    variances, rotation = np.linalg.eigh((projected + projected.T) / 2)
+    return (V @ rotation)[:, ::-1][:, :rank], variances[::-1][:rank]

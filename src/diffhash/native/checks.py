@@ -1,4 +1,4 @@
-"""What the kernels rely on: types, widths, contiguous memory, clean padding bits."""
+"""Checks of what the kernels rely on: types, widths, contiguous memory, padding bits that are 0."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def as_queries(queries: Any, width: int, n_bits: int, *, caller: str, name: str 
 
 
 def as_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
-    """Check the number of bits that count; by default all bits of all bytes."""
+    """Check the number of bits of a code; by default all bits of its bytes."""
     if n_bits is None:
         return 8 * width
     bits = as_count(n_bits, "n_bits", 1, caller=caller)
@@ -53,7 +53,7 @@ def as_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
 
 
 def as_count(value: Any, name: str, least: int, *, caller: str) -> int:
-    """Read a whole number not below ``least``."""
+    """Check a whole number that must be at least ``least``."""
     try:
         if isinstance(value, (bool, np.bool_)):
             raise TypeError
@@ -66,7 +66,7 @@ def as_count(value: Any, name: str, least: int, *, caller: str) -> int:
 
 
 def as_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.int64]:
-    """Check ids: as many as there are codes, int64."""
+    """Check the ids of ``n`` codes, and convert them to int64."""
     array = np.asarray(ids)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(
@@ -80,7 +80,7 @@ def as_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.in
 
 
 def as_allowed(allowed: Any, n: int, *, caller: str) -> NDArray[np.uint8] | None:
-    """Turn a filter into a bitmap: boolean of shape (n,), or already packed in little bit order."""
+    """Convert a filter to a bitmap: boolean of shape (n,), or already packed in little bit order."""
     if allowed is None:
         return None
     array = np.asarray(allowed)
@@ -93,6 +93,6 @@ def as_allowed(allowed: Any, n: int, *, caller: str) -> NDArray[np.uint8] | None
             bitmap[-1] &= (1 << n % 8) - 1
         return bitmap
     raise InputError(
-        f"{caller}: allowed must be bool of shape ({n},), or that packed into uint8 of shape "
+        f"{caller}: allowed must be bool of shape ({n},), or its bits packed into uint8 of shape "
         f"({code_bytes(n)},), got {array.dtype} of shape {array.shape}."
     )

@@ -1,7 +1,7 @@
-"""The kernels in NumPy: what runs where the extension was not built, and what it is tested against.
+"""The kernels in NumPy. They run if the extension was not built, and the extension is tested against them.
 
-Same names, arguments and results as the extension module ``_kernels``. Rows are taken in blocks,
-so that memory stays small; a query costs one pass over the codes.
+Names, arguments and results are those of the extension module ``_kernels``. Rows are read in blocks,
+so that little memory is needed. Each query takes one pass over the codes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ BLOCK_ROWS = 1 << 16
 
 
 def kernels() -> list[str]:
-    """Levels of this implementation."""
+    """Names of the kernels in this module."""
     return ["numpy"]
 
 
 def _words(codes: CodeArray) -> NDArray[Any]:
-    """View the codes in the widest words that need no copy."""
+    """View the codes as the widest words that fit their width; nothing is copied."""
     width = codes.shape[1]
     for dtype in (np.uint64, np.uint32, np.uint16):
         if width % np.dtype(dtype).itemsize == 0:
@@ -52,7 +52,7 @@ def _scored(
     ids: NDArray[np.int64] | None,
     allowed: NDArray[np.uint8] | None,
 ) -> Iterator[tuple[NDArray[np.uint16], NDArray[np.int64] | None, NDArray[np.int64] | None]]:
-    """Per query: distances of the allowed rows, these rows, and what decides between ties."""
+    """For each query: distances of the allowed rows, their row numbers, and the ids that order ties."""
     rows = _allowed_rows(allowed, len(codes))
     kept = codes if rows is None else codes[rows]
     ties = ids if ids is None or rows is None else ids[rows]
@@ -63,7 +63,7 @@ def _scored(
 def _ordered(
     found: NDArray[np.int64], distances: NDArray[np.uint16], ties: NDArray[np.int64] | None
 ) -> NDArray[np.int64]:
-    """Positions sorted by (distance, id); positions come in row order."""
+    """Sort positions, which are in row order, by (distance, id)."""
     if ties is None:
         return found[np.argsort(distances[found], kind="stable")]
     return found[np.lexsort((ties[found], distances[found]))]
@@ -74,12 +74,12 @@ def top_k(
     queries: CodeArray,
     ids: NDArray[np.int64] | None,
     allowed: NDArray[np.uint8] | None,
-    n_threads: int,  # noqa: ARG001 - NumPy counts bits in one thread
-    kernel: str,  # noqa: ARG001 - there is one level only
+    n_threads: int,  # noqa: ARG001 - NumPy uses one thread
+    kernel: str,  # noqa: ARG001 - there is only one kernel
     rows: NDArray[np.int64],
     distances: NDArray[np.uint16],
 ) -> None:
-    """Write the k nearest rows of every query, k being the width of ``rows``."""
+    """Write the k nearest rows of every query. k is the width of ``rows``."""
     k = rows.shape[1]
     if k == 0:
         return
@@ -99,7 +99,7 @@ def within(
     n_threads: int,  # noqa: ARG001 - as above
     kernel: str,  # noqa: ARG001 - as above
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16]]:
-    """Offsets, rows and distances of all rows within the radius of every query."""
+    """Find all rows within the radius of every query: offsets, rows and distances."""
     offsets = np.zeros(len(queries) + 1, dtype=np.int64)
     all_rows = [np.empty(0, dtype=np.int64)]
     all_distances = [np.empty(0, dtype=np.uint16)]
@@ -122,7 +122,7 @@ def distance_table(
     kernel: str,  # noqa: ARG001 - as above
     table: NDArray[np.int64],
 ) -> None:
-    """Count relevant and irrelevant rows per query and distance into ``table``."""
+    """Add the numbers of relevant and irrelevant rows at each distance of each query to ``table``."""
     bins = table.shape[1]
     lengths = np.diff(run_starts)
     for q, query in enumerate(queries):
@@ -143,10 +143,10 @@ def joint_counts(
     n_threads: int,  # noqa: ARG001 - as above
     result: NDArray[np.generic],
 ) -> None:
-    """Count (or sum the weights of) pairs per bit and cell into ``result``."""
+    """Write the number (or the summed weights) of the pairs in each cell of each bit to ``result``."""
     n_bins = result.shape[1]
     for bit, (row_x, row_y) in enumerate(zip(x, y, strict=True)):
-        # Widened before they are gathered: there are fewer objects than pairs.
+        # Converted to wider integers before the gathering, because there are fewer objects than pairs.
         cells = (row_x.astype(np.intp) * n_bins).take(i)
         cells += row_y.astype(np.intp).take(j)
         result[bit] = np.bincount(cells, weights, minlength=n_bins**2).reshape(n_bins, n_bins)
@@ -159,7 +159,7 @@ def pack32(
     kernel: str,  # noqa: ARG001 - as above
     codes: CodeArray,
 ) -> None:
-    """Write one bit per value, set where it is not below the threshold."""
+    """Write one bit per value: 1 if the value is at least the threshold."""
     codes[...] = np.packbits(values >= thresholds, axis=1, bitorder="little")
 
 

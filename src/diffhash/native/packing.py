@@ -80,7 +80,7 @@ def project_and_pack(
     offset : float array of shape (n_bits,), optional
         Finite.
     n_threads, kernel : optional
-        As in :func:`top_k`. They hold for the packing; BLAS makes the product.
+        As in :func:`top_k`. They apply to the packing; the product is computed by BLAS.
 
     Returns
     -------

@@ -188,7 +188,7 @@ def run_top_k(
     *,
     bitmap: NDArray[np.uint8] | None,
     n_threads: int | None,
-    kernel: str | None,
+    kernel: str | None = None,
     caller: str,
 ) -> SearchResult:
     """:func:`top_k` on codes that are already checked."""
@@ -213,7 +213,7 @@ def run_within(
     *,
     bitmap: NDArray[np.uint8] | None,
     n_threads: int | None,
-    kernel: str | None,
+    kernel: str | None = None,
     caller: str,
 ) -> RangeResult:
     """:func:`within` on codes that are already checked."""

@@ -1,4 +1,4 @@
-"""What belongs together: the public :class:`Pairs`, labels, and the checked form that learning works with."""
+"""Pairs of similar and dissimilar objects: the public :class:`Pairs`, labels, and the checked form for learning."""
 
 from .pairs import Pairs
 

@@ -1,4 +1,4 @@
-"""Splits of the training objects: some to learn from, others to judge settings by."""
+"""Splits of the training objects into one part to fit settings and one part to score them."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from .resolved import ResolvedPairs
 
 __all__ = ["HeldOut", "hold_out"]
 
-#: Rows of either view and their places between 0 and 1, by which they are split.
-_Drawn: TypeAlias = tuple[tuple[IntArray, FloatArray], tuple[IntArray, FloatArray]]
+#: For each view: rows, and for each row a position in [0, 1). Splits are intervals of positions.
+_PositionedRows: TypeAlias = tuple[tuple[IntArray, FloatArray], tuple[IntArray, FloatArray]]
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Rows to learn from and rows to judge by, of either view, with the pairs among each."""
+    """A split: for each part, the rows of each view and the pairs between them."""
 
     fit_rows: tuple[IntArray, IntArray]
     scored_rows: tuple[IntArray, IntArray]
@@ -29,77 +29,80 @@ class HeldOut:
 def hold_out(
     pairs: ResolvedPairs, share: float, max_objects: int, rng: np.random.Generator, n_splits: int = 1
 ) -> list[HeldOut]:
-    """Split objects at random, each time with others to judge by as far as they go.
+    """Split the objects at random, several times, with different scored objects if there are enough.
 
-    Of listed positives that are not aligned pairs are drawn, and their rows stay on one side as far as
-    they have one partner: objects drawn one by one would hardly find theirs. A split of which a part
-    would have no positive or no negative pair is left out.
+    If the positives are listed and not aligned, whole pairs are drawn: few objects that are drawn one by
+    one would have their partner in the same part. Both rows of a pair are then in the same part, if each
+    has only one partner. A split is left out if one of its parts has no positive or no negative pair.
 
     Parameters
     ----------
     pairs : ResolvedPairs
     share : float
-        Of the objects that judge.
+        Share of the objects that are scored.
     max_objects : int
-        At most this many objects of each view take part.
+        Largest number of objects of each view in both parts together.
     rng : Generator
     n_splits : int
     """
     if pairs.positive is not None and not pairs.aligned and not pairs.labelled:
-        splits = _split(pairs, _drawn_in_pairs(pairs, max_objects, rng), share, n_splits)
+        splits = _split(pairs, _draw_pairs(pairs, max_objects, rng), share, n_splits)
         if splits:
             return splits
-    return _split(pairs, _drawn(pairs, max_objects, rng), share, n_splits)
+    return _split(pairs, _draw_objects(pairs, max_objects, rng), share, n_splits)
 
 
-def _split(pairs: ResolvedPairs, drawn: _Drawn, share: float, n_splits: int) -> list[HeldOut]:
+def _split(pairs: ResolvedPairs, drawn: _PositionedRows, share: float, n_splits: int) -> list[HeldOut]:
     splits = []
     for number in range(n_splits):
-        fit, judge = [], []
-        for rows, places in drawn:
-            # Each time the last stretch of the places is another one.
-            last = (places + number * share) % 1.0 >= 1.0 - share
-            fit.append(np.sort(rows[~last]))
-            judge.append(np.sort(rows[last]))
-        if min(map(len, (*fit, *judge))) < 2:
+        fit, scored = [], []
+        for rows, positions in drawn:
+            # Each split takes another interval of the positions.
+            held_out = (positions + number * share) % 1.0 >= 1.0 - share
+            fit.append(np.sort(rows[~held_out]))
+            scored.append(np.sort(rows[held_out]))
+        if min(map(len, (*fit, *scored))) < 2:
             continue
-        parts = [pairs.subset(*side) for side in (fit, judge)]
+        parts = [pairs.subset(*side) for side in (fit, scored)]
         if all(part.n_positive and part.n_negative for part in parts):
-            splits.append(HeldOut((fit[0], fit[1]), (judge[0], judge[1]), *parts))
+            splits.append(HeldOut((fit[0], fit[1]), (scored[0], scored[1]), *parts))
     return splits
 
 
-def _drawn(pairs: ResolvedPairs, max_objects: int, rng: np.random.Generator) -> _Drawn:
-    """Objects one by one; rows of both views together where they are the same objects."""
+def _draw_objects(pairs: ResolvedPairs, max_objects: int, rng: np.random.Generator) -> _PositionedRows:
+    """Draw single objects. If both views may have the same objects, the same rows of both are drawn."""
     x = rng.permutation(pairs.n_x)[:max_objects]
-    together = pairs.one_view or pairs.n_x == pairs.n_y
-    y = x if together else rng.permutation(pairs.n_y)[:max_objects]
-    return (x, _evenly(len(x))), (y, _evenly(len(y)))
+    same_rows = pairs.one_view or pairs.n_x == pairs.n_y
+    y = x if same_rows else rng.permutation(pairs.n_y)[:max_objects]
+    return (x, _even_positions(len(x))), (y, _even_positions(len(y)))
 
 
-def _drawn_in_pairs(pairs: ResolvedPairs, max_objects: int, rng: np.random.Generator) -> _Drawn:
-    """Both rows of a pair at one place, as far as they have one partner; then rows without any."""
-    assert pairs.positive is not None, "only of listed positives"
+def _draw_pairs(pairs: ResolvedPairs, max_objects: int, rng: np.random.Generator) -> _PositionedRows:
+    """Draw pairs and give both rows the same position, then fill up with rows that have no partner.
+
+    A row with several partners gets the position of only one of them.
+    """
+    assert pairs.positive is not None, "the positives must be listed"
     order = rng.permutation(len(pairs.positive[0]))[: max_objects // 2 if pairs.one_view else max_objects]
     i, j = (side[order] for side in pairs.positive)
-    places_x = np.full(pairs.n_x, np.nan)
+    positions_x = np.full(pairs.n_x, np.nan)
     rows_x, first = np.unique(i, return_index=True)
-    places_x[rows_x[np.argsort(first)]] = _evenly(len(rows_x))
-    places_y = places_x if pairs.one_view else np.full(pairs.n_y, np.nan)
-    free = np.isnan(places_y[j])
-    places_y[j[free]] = places_x[i[free]]
+    positions_x[rows_x[np.argsort(first)]] = _even_positions(len(rows_x))
+    positions_y = positions_x if pairs.one_view else np.full(pairs.n_y, np.nan)
+    unset = np.isnan(positions_y[j])
+    positions_y[j[unset]] = positions_x[i[unset]]
     sides = []
-    for number, places in enumerate((places_x,) if pairs.one_view else (places_x, places_y)):
-        partnered = np.zeros(len(places), bool)
+    for number, positions in enumerate((positions_x,) if pairs.one_view else (positions_x, positions_y)):
+        has_partner = np.zeros(len(positions), bool)
         for side in pairs.positive if pairs.one_view else (pairs.positive[number],):
-            partnered[side] = True
-        room = max(0, max_objects - int(np.isfinite(places).sum()))
-        rest = rng.permutation(np.flatnonzero(~partnered))[:room]
-        places[rest] = _evenly(len(rest))
-        rows = np.flatnonzero(np.isfinite(places))
-        sides.append((rows, places[rows]))
+            has_partner[side] = True
+        n_more = max(0, max_objects - int(np.isfinite(positions).sum()))
+        others = rng.permutation(np.flatnonzero(~has_partner))[:n_more]
+        positions[others] = _even_positions(len(others))
+        rows = np.flatnonzero(np.isfinite(positions))
+        sides.append((rows, positions[rows]))
     return sides[0], sides[-1]
 
 
-def _evenly(n: int) -> FloatArray:
+def _even_positions(n: int) -> FloatArray:
     return np.asarray(np.arange(n) / max(n, 1))

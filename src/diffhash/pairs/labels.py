@@ -1,10 +1,9 @@
-"""Similarity that labels define: closed forms over groups of equal rows, and sampling of pairs.
+"""Similarity by label: groups of rows with equal labels, and sampling of pairs.
 
-Rows with the same label (or the same set of labels) form a group. Whether two objects are
-similar depends on their groups alone, so every sum over pairs is a sum over groups: linear in
-the number of objects. With one label each, similar groups are equal groups. With label sets,
-two groups are similar if their sets share a label, which is no sum over labels: the relation
-between the distinct sets is evaluated in blocks.
+Rows with the same label (or the same set of labels) form a group. Whether two objects are similar
+depends only on their groups, so every sum over pairs is a sum over groups. Its cost is linear in the
+number of objects. If each object has one label, a group is similar only to itself. With label sets,
+two groups are similar if their sets have a common label; this is computed for blocks of sets.
 """
 
 from __future__ import annotations
@@ -21,22 +20,25 @@ from ..types import BoolArray, FloatArray, IntArray, PairIndex
 
 __all__ = ["MAX_LABEL_SETS", "LabelGroups", "group_labels", "sample_pairs"]
 
-#: Above this many distinct label sets the closed form is refused (its cost is quadratic in them).
+#: Largest number of distinct label sets for sums over all pairs; the cost is quadratic in this number.
 MAX_LABEL_SETS = 20_000
-_BLOCK = 1024
+#: Groups or rows that are compared with all others at a time.
+_BLOCK_SIZE = 1024
+#: After this many rounds of drawing with few new pairs, all pairs are listed instead.
+_MAX_POOR_ROUNDS = 4
 
 
 @dataclass(frozen=True)
 class LabelGroups:
-    """Groups of rows with equal labels, numbered alike in both views.
+    """Groups of rows with equal labels. A group has the same number in both views.
 
     Attributes
     ----------
     x, y : int arrays of shape (n,), (n',)
-        Group of each row of the two views; the same array when there is one view.
+        Group of each row of the two views; with one view both are the same array.
     n_groups : int
     sets : bool array of shape (n_groups, n_labels), or None
-        Labels of each group; None when every object has exactly one.
+        Labels of each group; None if every object has exactly one label.
     """
 
     x: IntArray
@@ -45,7 +47,7 @@ class LabelGroups:
     sets: BoolArray | None = None
 
     def related(self, table: FloatArray) -> FloatArray:
-        """``W @ table``, where ``W[g, h]`` tells whether groups g and h are similar.
+        """``W @ table``, where ``W[g, h]`` is 1 if groups g and h are similar, otherwise 0.
 
         Parameters
         ----------
@@ -55,21 +57,21 @@ class LabelGroups:
             return table
         sets = self.sets.astype(np.float32)
         result = np.empty_like(table)
-        for start in range(0, self.n_groups, _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for start in range(0, self.n_groups, _BLOCK_SIZE):
+            block = slice(start, start + _BLOCK_SIZE)
             result[block] = ((sets[block] @ sets.T) > 0).astype(table.dtype) @ table
         return result
 
     def self_related(self) -> BoolArray:
-        """Whether an object of each group is similar to itself: not if it has no label at all."""
+        """For each group, whether its objects are similar to themselves; False for objects without labels."""
         return np.ones(self.n_groups, dtype=bool) if self.sets is None else np.asarray(self.sets.any(axis=1))
 
     def check_closed_form(self, caller: str) -> None:
-        """Refuse the closed form where it would be slow."""
+        """Raise an error if there are too many label sets for sums over all pairs."""
         if self.sets is not None and self.n_groups > MAX_LABEL_SETS:
             raise PairsError(
-                f"{caller}: the labels form {self.n_groups} distinct sets, and all pairs of more than "
-                f"{MAX_LABEL_SETS} sets take too long. Give n_positive and n_negative to sample pairs."
+                f"{caller}: the labels form {self.n_groups} distinct sets. Using all pairs takes too long with "
+                f"more than {MAX_LABEL_SETS} sets. Give n_positive and n_negative to sample pairs."
             )
 
 
@@ -79,13 +81,13 @@ def group_labels(labels_x: Any, labels_y: Any, *, caller: str) -> LabelGroups:
     y = x if labels_y is None else _check_labels(labels_y, "the second labels", caller)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
         raise PairsError(
-            f"{caller}: both label arrays must be of one form, got shapes {x.shape} and {y.shape}. "
-            "Use (n,) for one label each, or bool (n, n_labels) with the same labels on both sides."
+            f"{caller}: both label arrays must have the same form, got shapes {x.shape} and {y.shape}. "
+            "Use (n,) for one label per object, or bool (n, n_labels) with the same labels on both sides."
         )
     if x.ndim == 1 and (x.dtype.kind in "US") != (y.dtype.kind in "US"):
-        raise PairsError(f"{caller}: labels of {x.dtype} and of {y.dtype} cannot be compared.")
+        raise PairsError(f"{caller}: labels of dtype {x.dtype} and {y.dtype} cannot be compared.")
     if x.dtype.kind in "iu" and y.dtype.kind in "iu":
-        # NumPy would compare int64 with uint64 as floats, in which large ids coincide.
+        # NumPy compares int64 with uint64 as floats, which makes different large ids equal.
         for side in (x, y):
             if side.dtype == np.uint64 and side.max() > np.iinfo(np.int64).max:
                 raise PairsError(f"{caller}: labels must be below 2**63, got {side.max()}.")
@@ -107,7 +109,8 @@ def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:
     array = np.asarray(labels)
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise PairsError(
-            f"{caller}: {which} must be (n,) for one label each or bool (n, n_labels), got shape {array.shape}."
+            f"{caller}: {which} must have the shape (n,) for one label per object, or be bool of shape "
+            f"(n, n_labels), got shape {array.shape}."
         )
     if array.ndim == 2:
         if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
@@ -126,7 +129,7 @@ def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:
 def sample_pairs(
     groups: LabelGroups, n_pairs: int, *, similar: bool, one_view: bool, rng: np.random.Generator, caller: str
 ) -> PairIndex:
-    """Distinct pairs drawn uniformly among all similar (or all dissimilar) ones.
+    """Draw distinct pairs uniformly from all similar (or all dissimilar) pairs.
 
     With one view the pairs are unordered (``i < j``).
     """
@@ -134,7 +137,7 @@ def sample_pairs(
     member_x, member_y = _membership(groups, groups.x), _membership(groups, groups.y)
     n_y = len(groups.y)
     keys = np.empty(0, dtype=np.int64)
-    barren = 0
+    n_poor_rounds = 0
     while len(keys) < n_pairs:
         n_tries = 2 * (n_pairs - len(keys)) + 1024
         if similar:
@@ -147,23 +150,23 @@ def sample_pairs(
             i, j = np.minimum(i, j), np.maximum(i, j)
             i, j = i[i != j], j[i != j]
         grown = np.union1d(keys, i * n_y + j)
-        # Proposals that bring nothing new mean that we hold nearly all there are: list them instead.
-        barren = barren + 1 if len(grown) - len(keys) < n_tries // 64 else 0
+        # If drawing hardly finds new pairs, nearly all of them are already drawn: list all pairs instead.
+        n_poor_rounds = n_poor_rounds + 1 if len(grown) - len(keys) < n_tries // 64 else 0
         keys = grown
-        if barren == 4 and len(keys) < n_pairs:
+        if n_poor_rounds == _MAX_POOR_ROUNDS and len(keys) < n_pairs:
             keys = _all_pairs(member_x, member_y, similar=similar, one_view=one_view)
             break
     if len(keys) < n_pairs:
         raise PairsError(
-            f"{caller}: {n_pairs} {what} pairs were asked for, but the labels give only {len(keys)}. "
-            f"Ask for at most {len(keys)}, or for all of them with None."
+            f"{caller}: {n_pairs} {what} pairs were requested, but the labels give only {len(keys)}. "
+            f"Ask for at most {len(keys)}, or use None for all of them."
         )
     keys = np.sort(rng.choice(keys, size=n_pairs, replace=False))
     return keys // n_y, keys % n_y
 
 
 def _membership(groups: LabelGroups, rows: IntArray) -> Any:
-    """Rows by labels, sparse float32: one label each, or label sets."""
+    """Sparse float32 matrix (n, n_labels) with a 1 for each label of a row."""
     if groups.sets is None:
         ones = np.ones(len(rows), dtype=np.float32)
         return scipy.sparse.csr_array(
@@ -173,38 +176,39 @@ def _membership(groups: LabelGroups, rows: IntArray) -> Any:
 
 
 def _propose_similar(x: Any, y: Any, n: int, rng: np.random.Generator) -> PairIndex:
-    """Pairs with a label in common, each with equal chance."""
+    """Random pairs with a common label; every such pair has the same probability."""
     columns_x, columns_y = x.tocsc(), y.tocsc()
     sizes_x, sizes_y = np.diff(columns_x.indptr), np.diff(columns_y.indptr)
-    mass = np.cumsum(sizes_x.astype(np.float64) * sizes_y)
-    if mass[-1] == 0:
+    cumulative = np.cumsum(sizes_x.astype(np.float64) * sizes_y)
+    if cumulative[-1] == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    label = np.searchsorted(mass, rng.random(n) * mass[-1], side="right")
+    label = np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right")
     i = columns_x.indices[columns_x.indptr[label] + rng.integers(0, sizes_x[label])].astype(np.int64)
     j = columns_y.indices[columns_y.indptr[label] + rng.integers(0, sizes_y[label])].astype(np.int64)
-    # A pair with c labels in common is proposed c times as often: keep one in c.
+    # A pair with c common labels is drawn c times as often: keep it with probability 1 / c.
     common = np.asarray(x[i].multiply(y[j]).sum(axis=1)).reshape(-1)
     keep = rng.random(n) * common < 1
     return i[keep], j[keep]
 
 
 def _draw_other_group(groups: LabelGroups, n: int, rng: np.random.Generator) -> PairIndex:
-    """Pairs of different groups, each with equal chance, however rare they are."""
+    """Random pairs of different groups, all with the same probability, without rejected draws."""
     n_y = len(groups.y)
     order = np.argsort(groups.y, kind="stable")
     sizes = np.bincount(groups.y, minlength=groups.n_groups)
     starts = np.cumsum(sizes) - sizes
-    mass = np.cumsum((n_y - sizes)[groups.x].astype(np.float64))
-    if mass[-1] == 0:
+    cumulative = np.cumsum((n_y - sizes)[groups.x].astype(np.float64))
+    if cumulative[-1] == 0:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-    i = np.searchsorted(mass, rng.random(n) * mass[-1], side="right")
-    own = groups.x[i]
-    # A place among the rows of y with those of i's own group cut out.
-    place = rng.integers(0, n_y - sizes[own])
-    return i, order[np.where(place < starts[own], place, place + sizes[own])]
+    i = np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right")
+    group = groups.x[i]
+    # A position among the rows of y, sorted by group, without the rows of the group of i.
+    position = rng.integers(0, n_y - sizes[group])
+    return i, order[np.where(position < starts[group], position, position + sizes[group])]
 
 
 def _propose_dissimilar(x: Any, y: Any, n: int, rng: np.random.Generator) -> PairIndex:
+    """Random pairs without a common label; of n draws, the similar pairs are rejected."""
     i = rng.integers(0, x.shape[0], size=n)
     j = rng.integers(0, y.shape[0], size=n)
     keep = np.asarray(x[i].multiply(y[j]).sum(axis=1)).reshape(-1) == 0
@@ -212,11 +216,11 @@ def _propose_dissimilar(x: Any, y: Any, n: int, rng: np.random.Generator) -> Pai
 
 
 def _all_pairs(x: Any, y: Any, *, similar: bool, one_view: bool) -> NDArray[np.int64]:
-    """Keys ``i * n' + j`` of all similar or all dissimilar pairs, in blocks of rows."""
+    """Keys ``i * n' + j`` of all similar or all dissimilar pairs, computed in blocks of rows."""
     n_y = y.shape[0]
     keys = []
-    for start in range(0, x.shape[0], _BLOCK):
-        common = x[start : start + _BLOCK] @ y.T
+    for start in range(0, x.shape[0], _BLOCK_SIZE):
+        common = x[start : start + _BLOCK_SIZE] @ y.T
         i, j = common.nonzero() if similar else np.nonzero(common.toarray() == 0)
         i = i.astype(np.int64) + start
         keys.append((i * n_y + j)[i < j] if one_view else i * n_y + j)

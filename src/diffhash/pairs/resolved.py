@@ -1,7 +1,7 @@
-"""Checked pairs in the form that sums over pairs work with.
+"""Checked pairs, in the form that sums over pairs use.
 
-Positives and negatives are each either *listed* (row numbers) or *implied* (by labels, or as "every
-other pair"). What is implied is never enumerated: sums over it come from sums over rows.
+Positives and negatives are either *listed* (row numbers) or *implied* (by labels, or as "every other
+pair"). Implied pairs are never listed: sums over them are computed from sums over rows.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from ..errors import PairsError
 from ..types import IntArray, PairIndex
 from .labels import LabelGroups, sample_pairs
 
-__all__ = ["PairScheme", "ResolvedPairs", "as_set"]
+__all__ = ["PairScheme", "ResolvedPairs", "checked_pairs"]
 
 
 @dataclass(frozen=True)
 class PairScheme:
-    """How the positive and the negative sums are put together, whatever is summed.
+    """Which pairs are listed and which are implied: how sums over positives and negatives are composed.
 
     Attributes
     ----------
     one_view : bool
-        Unordered pairs within one view.
+        Whether the pairs are unordered pairs within one view.
     positive_listed, negative_listed : bool
         Whether row numbers were given; otherwise the set is implied.
     groups : LabelGroups or None
-        The relation between groups, when labels imply a set.
+        Groups of the rows, if labels imply the positives or the negatives.
     """
 
     one_view: bool
@@ -41,7 +41,7 @@ class PairScheme:
 
     @property
     def n_groups(self) -> int:
-        """Groups by which row sums are kept: one unless labels imply a set."""
+        """Number of groups for which row sums are kept; 1 unless labels imply pairs."""
         return 1 if self.groups is None else self.groups.n_groups
 
     def compose(
@@ -58,7 +58,8 @@ class PairScheme:
         positive, negative : arrays
             Sums over the listed pairs.
         related, every : functions without arguments
-            Sums over the pairs that labels make similar, and over all pairs: called if needed.
+            Return the sums over the pairs that labels make similar, and over all pairs. Each is called
+            only if its result is needed.
         """
         implied = related() if self.groups is not None else positive
         return (
@@ -69,10 +70,10 @@ class PairScheme:
 
 @dataclass(frozen=True)
 class ResolvedPairs:
-    """Checked pairs of rows of two views with ``n_x`` and ``n_y`` rows.
+    """Checked pairs between two views with ``n_x`` and ``n_y`` rows.
 
-    ``positive`` and ``negative`` are row numbers without repetition (``i < j`` in one view), or
-    None where they are implied; ``groups`` is None unless the pairs were made from labels.
+    ``positive`` and ``negative`` are row numbers without repetition (``i < j`` with one view), or
+    None if the pairs are implied. ``groups`` is None unless the pairs were made from labels.
     """
 
     n_x: int
@@ -85,7 +86,7 @@ class ResolvedPairs:
 
     @property
     def scheme(self) -> PairScheme:
-        """What the sums need to know beside the row numbers."""
+        """Which pairs are listed and which are implied."""
         implied_by_label = self.groups if self.positive is None or self.negative is None else None
         return PairScheme(
             self.one_view, self.positive is not None, self.negative is not None, implied_by_label
@@ -93,17 +94,17 @@ class ResolvedPairs:
 
     @property
     def labelled(self) -> bool:
-        """Whether labels tell of every pair what it is, though the positives to learn from may have been drawn."""
+        """Whether labels decide for every pair if it is similar, even if the listed positives were drawn."""
         return self.groups is not None and self.negative is None
 
     @property
     def n_positive(self) -> int:
-        """Number of positive pairs, implied ones included."""
+        """Number of positive pairs, listed or implied."""
         return self._n_related() if self.positive is None else len(self.positive[0])
 
     @property
     def n_negative(self) -> int:
-        """Number of negative pairs, implied ones included."""
+        """Number of negative pairs, listed or implied."""
         if self.negative is not None:
             return len(self.negative[0])
         every = self.n_x * (self.n_x - 1) // 2 if self.one_view else self.n_x * self.n_y
@@ -118,44 +119,44 @@ class ResolvedPairs:
         return (total - int(sizes_x @ groups.self_related())) // 2 if self.one_view else total
 
     def degrees(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Number of positive and of negative pairs that each row of one view is part of, (n,) each."""
+        """For each row of one view, its number of positive and of negative pairs; two arrays (n,)."""
         assert self.one_view, "degrees are counted within one view"
 
-        def of_list(index: PairIndex) -> NDArray[Any]:
+        def degrees_in_list(index: PairIndex) -> NDArray[Any]:
             return np.bincount(np.concatenate(index), minlength=self.n_x).astype(np.float64)
 
-        def of_labels() -> NDArray[Any]:
+        def degrees_by_label() -> NDArray[Any]:
             groups = self.groups
             assert groups is not None
             group_sizes = np.bincount(groups.x, minlength=groups.n_groups).astype(np.float64)
             related = groups.related(group_sizes[:, None])[:, 0] - groups.self_related()
             return np.asarray(related[groups.x])
 
-        empty = np.zeros(self.n_x)
+        zeros = np.zeros(self.n_x)
         return self.scheme.compose(
-            empty if self.positive is None else of_list(self.positive),
-            empty if self.negative is None else of_list(self.negative),
-            of_labels,
+            zeros if self.positive is None else degrees_in_list(self.positive),
+            zeros if self.negative is None else degrees_in_list(self.negative),
+            degrees_by_label,
             lambda: np.full(self.n_x, self.n_x - 1.0),
         )
 
     def subset(self, rows_x: IntArray, rows_y: IntArray) -> ResolvedPairs:
-        """The pairs among some rows of the views, which are renumbered in the order given.
+        """The pairs between some rows of the views. The rows are renumbered in the given order.
 
-        Rows must not repeat; aligned rows and one view need the same rows on both sides.
+        Rows must not repeat. With aligned rows or one view, both sides need the same rows.
         """
-        places_x, places_y = np.full(self.n_x, -1), np.full(self.n_y, -1)
-        places_x[rows_x], places_y[rows_y] = np.arange(len(rows_x)), np.arange(len(rows_y))
+        new_x, new_y = np.full(self.n_x, -1), np.full(self.n_y, -1)
+        new_x[rows_x], new_y[rows_y] = np.arange(len(rows_x)), np.arange(len(rows_y))
         n_x, n_y = len(rows_x), len(rows_y)
 
-        def among(index: PairIndex | None) -> PairIndex | None:
+        def renumbered(index: PairIndex | None) -> PairIndex | None:
             if index is None:
                 return None
-            i, j = places_x[index[0]], places_y[index[1]]
+            i, j = new_x[index[0]], new_y[index[1]]
             kept = (i >= 0) & (j >= 0)
-            return as_set((i[kept], j[kept]), n_x, n_y, self.one_view, "some", "subset")
+            return checked_pairs((i[kept], j[kept]), n_x, n_y, self.one_view, "listed", "subset")
 
-        positive, negative, groups = among(self.positive), among(self.negative), self.groups
+        positive, negative, groups = renumbered(self.positive), renumbered(self.negative), self.groups
         if groups is not None:
             groups = LabelGroups(groups.x[rows_x], groups.y[rows_y], groups.n_groups, groups.sets)
         return ResolvedPairs(n_x, n_y, self.one_view, positive, negative, groups, self.aligned)
@@ -163,7 +164,7 @@ class ResolvedPairs:
     def listed(
         self, n_positive: int, n_negative: int, rng: np.random.Generator, *, caller: str
     ) -> ResolvedPairs:
-        """The same pairs with both sets listed: implied ones are drawn, at most that many of each."""
+        """The same pairs with both sets listed; of implied pairs at most the given number is drawn."""
         positive, negative = self.positive, self.negative
         groups = self.groups
         if positive is None:
@@ -177,11 +178,11 @@ class ResolvedPairs:
                     groups, n, similar=False, one_view=self.one_view, rng=rng, caller=caller
                 )
             else:
-                negative = self._draw_rest(positive, n, rng)
+                negative = self._draw_other_pairs(positive, n, rng)
         return ResolvedPairs(self.n_x, self.n_y, self.one_view, positive, negative, None, self.aligned)
 
-    def _draw_rest(self, positive: PairIndex, n: int, rng: np.random.Generator) -> PairIndex:
-        """``n`` distinct pairs that are not positive."""
+    def _draw_other_pairs(self, positive: PairIndex, n: int, rng: np.random.Generator) -> PairIndex:
+        """``n`` distinct random pairs that are not positive."""
         taken = positive[0] * self.n_y + positive[1]
         taken.sort()
         n_cells = self.n_x * self.n_y
@@ -197,15 +198,15 @@ class ResolvedPairs:
             size = min(n_cells, 2 * size)
 
 
-def as_set(index: PairIndex, n_x: int, n_y: int, one_view: bool, name: str, caller: str) -> PairIndex:
-    """Pairs in range, without repetition, sorted by row; ``i < j`` in one view."""
+def checked_pairs(index: PairIndex, n_x: int, n_y: int, one_view: bool, name: str, caller: str) -> PairIndex:
+    """Check that rows are in range; sort the pairs by row and remove repeated ones. One view: ``i < j``."""
     i, j = index
     for rows, n, which in ((i, n_x, "first"), (j, n_y, "second")):
         out = (rows < 0) | (rows >= n)
         if out.any():
             p = int(np.flatnonzero(out)[0])
             raise PairsError(
-                f"{caller}: {name} pair {p} names row {rows[p]} of the {'one' if one_view else which} view, "
+                f"{caller}: {name} pair {p} has row {rows[p]} of the {'only' if one_view else which} view, "
                 f"which has rows 0 to {n - 1}."
             )
     if one_view:

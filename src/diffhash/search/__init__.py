@@ -1,4 +1,4 @@
-"""Search over packed codes: the exact index, asymmetric ranking; the sequential test has a package of its own."""
+"""Search over packed codes: an exact index and asymmetric ranking. :mod:`.sequential` compares two codes bit by bit."""
 
 from ..native.search import RangeResult, SearchResult
 from .asymmetric import RankedResult, asymmetric_scale, asymmetric_scores, asymmetric_search

@@ -1,4 +1,4 @@
-"""Asymmetric ranking: the query keeps its real values, the database only its codes."""
+"""Asymmetric ranking: the query has real values, the database has only codes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,19 @@ from .index import HammingIndex
 __all__ = ["RankedResult", "asymmetric_scale", "asymmetric_scores", "asymmetric_search"]
 
 _BLOCK_CELLS = 1 << 20
-# Entry (b, v): whether bit b of the byte v is one, as +1 or -1.
+# Entry (b, v) is +1 if bit b of the byte v is one, otherwise -1.
 _SIGNS = np.where(np.arange(256) >> np.arange(8)[:, None] & 1, 1.0, -1.0)
 
 
 @dataclass(frozen=True)
 class RankedResult:
-    """Best items: ``ids`` int64 and ``scores`` float64, both (q, min(k, n)), by (score, id)."""
+    """The best items of every query, in order of (score, id).
+
+    Attributes
+    ----------
+    ids : int64 array of shape (q, min(k, n))
+    scores : float64 array of shape (q, min(k, n))
+    """
 
     ids: NDArray[np.int64]
     scores: NDArray[np.float64]
@@ -40,36 +46,37 @@ def asymmetric_search(
 ) -> RankedResult:
     r"""Find the nearest codes, then rank them by the query's real values.
 
-    The score of an item with bits :math:`s_b = \pm 1` is :math:`-\sum_b v_b s_b / \sigma_b`: a Hamming
-    distance in which a bit weighs as much as the query is sure of it. (It is
-    :math:`2 \sum |v_b| / \sigma_b` over the bits that differ, less a constant of the query.)
+    The score of an item with bits :math:`s_b = \pm 1` is :math:`-\sum_b v_b s_b / \sigma_b`. It is a
+    weighted Hamming distance: up to a constant of the query it equals
+    :math:`2 \sum |v_b| / \sigma_b` over the bits that differ. Bits with a value near 0 count little.
 
     Parameters
     ----------
     index : HammingIndex, or packed codes of shape (n, bytes)
-        With codes alone, ids are row numbers.
+        For codes the ids are the row numbers.
     query_values : float array of shape (q, n_bits)
-        From ``hasher.project``; its signs are the query's code.
+        From ``hasher.project``. The signs of the values are the query's code.
     k : int
-        At least 1. With fewer than k items all of them are returned.
+        At least 1. If there are fewer than k items, all of them are returned.
     n_candidates : int, optional
-        How many of the nearest codes, by (distance, id), are ranked again; at least k, by default
-        the larger of 10 k and 1,000. ``len(index)`` ranks everything and searches nothing.
+        How many of the nearest codes, in order of (distance, id), are ranked by score. At least k,
+        by default the larger of 10 k and 1,000. With ``len(index)`` all items are ranked.
     scale : array of shape (n_bits,), optional
-        What each bit's values are divided by; by default nothing. Values of one bit may be larger
-        than those of another and say less: :func:`~diffhash.search.asymmetric_scale` learns what
-        they are worth, and is far better.
+        Divisor of each bit's values; by default they are used as they are. A bit with larger
+        values does not always tell more than others. :func:`~diffhash.search.asymmetric_scale`
+        learns a scale from training data, which gives much better rankings.
     n_threads : int, optional
-        Of the search for candidates.
+        Number of threads of the search for candidates.
 
     Returns
     -------
     RankedResult
-        ``.ids`` and ``.scores`` of shape (q, min(k, n)), lowest score first, equal scores by id.
+        ``.ids`` and ``.scores`` of shape (q, min(k, n)). The lowest score is first; equal scores are
+        ordered by id.
 
     Examples
     --------
-    The query is sure of its first bit and not of its second; both items differ in one bit:
+    The query's first value is far from 0, the second is not. Each item differs in one bit:
 
     >>> codes = np.array([[0b10], [0b01]], dtype=np.uint8)
     >>> asymmetric_search(codes, np.array([[2.0, 0.1, -1, -1, -1, -1, -1, -1]]), k=2)
@@ -83,7 +90,7 @@ def asymmetric_search(
         n_candidates = max(10 * k, 1000)
     n_candidates = checks.as_count(n_candidates, "n_candidates", k, caller=caller)
     values = _check_values(query_values, caller)
-    # One snapshot: codes may be added or removed meanwhile.
+    # One snapshot, because other threads may add or remove codes.
     stored = index._buffer.current
     codes = stored.codes
     if values.shape[1] != stored.n_bits and not (
@@ -91,7 +98,7 @@ def asymmetric_search(
     ):
         raise InputError(
             f"{caller}: the index has codes of {stored.n_bits} bits, query_values has shape {values.shape}. "
-            "Use the values of the hasher that made the codes."
+            "Use values and codes of the same hasher."
         )
     weights = _scaled(values, scale, caller)
     k = min(k, len(codes))
@@ -111,10 +118,9 @@ def asymmetric_search(
                 n_candidates,
                 bitmap=None,
                 n_threads=n_threads,
-                kernel=None,
                 caller=caller,
             )
-            # In the order of ids, so that a stable sort by score leaves equal scores by id.
+            # Sorted by id, so that the stable sort by score keeps equal scores in order of their ids.
             items = row_of(np.sort(near.ids, axis=1))
         block = _table_scores(weights[rows], codes, items)
         best = np.argsort(block, axis=1, kind="stable")[:, :k]
@@ -125,7 +131,7 @@ def asymmetric_search(
 
 
 def asymmetric_scores(codes: CodeArray, query_values: Any, *, scale: Any = None) -> FloatArray:
-    """Scores of all items for all queries, as :func:`asymmetric_search` has them.
+    """Compute the scores of :func:`asymmetric_search` for all items and all queries.
 
     Parameters
     ----------
@@ -136,8 +142,8 @@ def asymmetric_scores(codes: CodeArray, query_values: Any, *, scale: Any = None)
     Returns
     -------
     array of shape (q, n)
-        The lower, the nearer: distances for :func:`diffhash.evaluation.evaluate_distances`. Equal
-        codes have equal scores, to the last digit.
+        Lower is nearer, so :func:`diffhash.evaluation.evaluate_distances` accepts them as distances.
+        Equal codes have exactly equal scores.
 
     Examples
     --------
@@ -150,31 +156,31 @@ def asymmetric_scores(codes: CodeArray, query_values: Any, *, scale: Any = None)
     if -(-values.shape[1] // 8) != codes.shape[1]:
         raise InputError(
             f"{caller}: codes have {codes.shape[1]} bytes, query_values has shape {values.shape}. "
-            "Use the values of the hasher that made the codes."
+            "Use values and codes of the same hasher."
         )
     every = np.broadcast_to(np.arange(len(codes)), (len(values), len(codes)))
     return _table_scores(_scaled(values, scale, caller), codes, every)
 
 
 def asymmetric_scale(values: Any, agreement: Any) -> FloatArray:
-    r"""What to divide each bit's values by, so that they weigh as much as the bit tells.
+    r"""Learn the ``scale`` of :func:`asymmetric_search`: bits that tell more get more weight.
 
     Parameters
     ----------
     values : float array of shape (n, n_bits)
-        From ``hasher.project``, of training objects *of the query's modality*.
+        From ``hasher.project``, for training objects *of the query's modality*.
     agreement : array of shape (2, n_bits)
-        Share of similar and of dissimilar pairs that agree in each bit: what
-        :func:`diffhash.evaluation.bit_agreement` returns, or ``SequentialTest.agreement_``. It is
-        the same for both directions of search.
+        Shares of the similar and of the dissimilar pairs that agree in each bit, from
+        :func:`diffhash.evaluation.bit_agreement` or ``SequentialTest.agreement_``. They are the
+        same for both directions of search.
 
     Returns
     -------
     array of shape (n_bits,)
         :math:`r_b / w_b`, with the root mean square :math:`r_b` of the bit's values and
-        :math:`w_b = \log \frac{p_b}{1 - p_b} - \log \frac{q_b}{1 - q_b}`, the difference that one
-        bit makes to the log-likelihood ratio of the pair. Shares are kept within 0.01 and 0.99; a
-        bit that tells nothing weighs next to nothing.
+        :math:`w_b = \log \frac{p_b}{1 - p_b} - \log \frac{q_b}{1 - q_b}`, the change of the pair's
+        log-likelihood ratio when the bit agrees instead of differs. Shares are clipped to 0.01 and
+        0.99. A bit that tells nothing gets almost no weight.
 
     Examples
     --------
@@ -187,7 +193,7 @@ def asymmetric_scale(values: Any, agreement: Any) -> FloatArray:
     shares = np.asarray(agreement, dtype=np.float64)
     if shares.shape != (2, known.shape[1]) or not ((shares >= 0) & (shares <= 1)).all() or not len(known):
         raise InputError(
-            f"{caller}: expected values of some objects and shares of shape (2, n_bits) between 0 and 1, "
+            f"{caller}: expected values of at least one object, and shares of shape (2, n_bits) between 0 and 1; "
             f"got shapes {known.shape} and {shares.shape}."
         )
     positive, negative = np.clip(shares, 0.01, 0.99)
@@ -197,7 +203,7 @@ def asymmetric_scale(values: Any, agreement: Any) -> FloatArray:
 
 
 class _RowsById:
-    """From ids to rows; ``order`` has all rows in the order of their ids."""
+    """Rows of ids. ``order`` has all rows in the order of their ids."""
 
     def __init__(self, stored: IndexedCodes) -> None:
         self.ids = stored.ids
@@ -207,7 +213,7 @@ class _RowsById:
             self.order = np.argsort(stored.ids)
 
     def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Rows of ids that are all there."""
+        """Rows of ids. All of them must be in the index."""
         return ids if self.ids is None else self.order[np.searchsorted(self.ids, ids, sorter=self.order)]
 
 
@@ -215,11 +221,11 @@ def _check_values(query_values: Any, caller: str) -> FloatArray:
     values = np.asarray(query_values)
     if values.ndim != 2 or not values.shape[1] or values.dtype.kind not in "fiub":
         raise InputError(
-            f"{caller}: query_values must be real numbers of shape (q, n_bits), as hasher.project gives them, "
+            f"{caller}: query_values must be real numbers of shape (q, n_bits), as from hasher.project, "
             f"got {values.dtype} of shape {values.shape}."
         )
     if not np.isfinite(values).all():
-        raise NonFiniteError(f"{caller}: query_values holds NaN or infinity.")
+        raise NonFiniteError(f"{caller}: query_values contains NaN or infinity.")
     return values.astype(np.float64)
 
 
@@ -232,17 +238,17 @@ def _scaled(values: FloatArray, scale: Any, caller: str) -> FloatArray:
     if not (np.isfinite(divisor) & (divisor > 0)).all():
         bit = int(np.flatnonzero(~(np.isfinite(divisor) & (divisor > 0)))[0])
         raise InputError(
-            f"{caller}: scale must hold positive numbers, got {divisor[bit]} for bit {bit}. "
-            "A bit that never changes has no scale: give it any, such as 1."
+            f"{caller}: scale must be positive, got {divisor[bit]} for bit {bit}. "
+            "For a bit that never changes use any positive number, such as 1."
         )
     return np.asarray(values / divisor)
 
 
 def _table_scores(weights: FloatArray, codes: CodeArray, rows: IntArray) -> FloatArray:
-    """Scores of some rows of ``codes`` for each query, by tables of what each byte may add.
+    """Scores of some rows of ``codes`` for each query, from tables with the contribution of each byte.
 
-    A matrix product may round the same code differently in two places; these sums are taken byte
-    by byte, alike for every item, so that equal codes are tied.
+    A matrix product may round the scores of equal codes differently. These sums are made byte by
+    byte in the same order for every item, so that equal codes have equal scores.
     """
     n_queries, n_bits = weights.shape
     padded = np.zeros((n_queries, 8 * codes.shape[1]))

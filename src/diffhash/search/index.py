@@ -65,15 +65,15 @@ class HammingIndex:
     def load(cls, path: str | os.PathLike[str]) -> HammingIndex:
         """Open an index that :meth:`save` wrote.
 
-        Codes and ids are memory-mapped: they are read from the file when a search needs them. The
-        index can be changed; the file stays as it is. If ``n_bits`` is not a multiple of 8, the
-        padding bits are checked, which reads all codes once.
+        Codes and ids are memory-mapped: they are read when a search needs them. The index can be
+        changed; the file is not. If ``n_bits`` is not a multiple of 8, all codes are read once to
+        check their padding bits.
 
         Raises
         ------
         IndexFileError
-            If the file is not an index, is damaged, or was written by a later version. The size
-            and the structure are checked; changed bits in the codes are not noticed.
+            If the file is not an index, is damaged, or was written by a later version. Changed bits
+            in the codes are not noticed.
 
         Examples
         --------
@@ -169,8 +169,7 @@ class HammingIndex:
         array([[3],
                [0]], dtype=uint8)
         """
-        caller = "HammingIndex.get"
-        stored = self._buffer.current
+        caller, stored = "HammingIndex.get", self._buffer.current
         wanted = given_ids(ids, caller=caller)
         rows = find_rows(stored, wanted)
         if (rows < 0).any():
@@ -206,17 +205,9 @@ class HammingIndex:
         >>> index.search(np.array([[3]], dtype=np.uint8), k=10, ids=[0, 1]).ids
         array([[1, 0]])
         """
-        caller = "HammingIndex.search"
-        stored = self._buffer.current
-        return run_top_k(
-            stored,
-            _as_batch(queries, caller),
-            k,
-            bitmap=bitmap_of(stored, ids, caller=caller),
-            n_threads=n_threads,
-            kernel=None,
-            caller=caller,
-        )
+        caller, stored = "HammingIndex.search", self._buffer.current
+        batch, bitmap = _as_batch(queries, caller), bitmap_of(stored, ids, caller=caller)
+        return run_top_k(stored, batch, k, bitmap=bitmap, n_threads=n_threads, caller=caller)
 
     def within(
         self, queries: CodeArray, radius: int, *, ids: Any = None, n_threads: int | None = None
@@ -238,17 +229,9 @@ class HammingIndex:
         >>> result.offsets, result.ids
         (array([0, 2, 4]), array([2, 1, 0, 1]))
         """
-        caller = "HammingIndex.within"
-        stored = self._buffer.current
-        return run_within(
-            stored,
-            _as_batch(queries, caller),
-            radius,
-            bitmap=bitmap_of(stored, ids, caller=caller),
-            n_threads=n_threads,
-            kernel=None,
-            caller=caller,
-        )
+        caller, stored = "HammingIndex.within", self._buffer.current
+        batch, bitmap = _as_batch(queries, caller), bitmap_of(stored, ids, caller=caller)
+        return run_within(stored, batch, radius, bitmap=bitmap, n_threads=n_threads, caller=caller)
 
     def add(self, codes: CodeArray, ids: Any = None) -> None:
         """Append codes.

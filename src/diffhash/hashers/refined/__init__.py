@@ -1,4 +1,4 @@
-"""RefinedHash: its settings, the search for them, and the fit."""
+"""RefinedHash: the estimator, its settings, the search for settings, and the fit."""
 
 from .estimator import RefinedHash
 

@@ -13,7 +13,7 @@ from ...types import FloatArray
 from ...validation import check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
 from .fit import fit_setting, make_fitter
-from .search import choose_settings, score_of_training, some_rows
+from .search import choose_settings, rows_to_compare, score_training_rows
 from .settings import Given, full_effort
 
 __all__ = ["RefinedHash"]
@@ -23,26 +23,26 @@ class RefinedHash(BaseHasher):
     r"""The recommended method: minimise the pairwise loss itself, starting from the spectral solution.
 
     The paper relaxes its loss to a singular value decomposition and chooses thresholds afterwards.
-    Here that solution, in whitened coordinates and rotated, is only the start. Then projections and
+    Here this solution, whitened and rotated, is only the start. Then projections and
     thresholds are optimised together: tanh replaces the sign, and the squared error of
     :math:`\frac1m h^T g` against 1 on positives and against a target on negatives is minimised. Both
-    sets have the same weight, and *all* implied pairs count (:mod:`diffhash.learning.refinement`).
+    sets have the same weight, and *all* implied pairs are used (:mod:`diffhash.learning.pair_loss`).
 
     Parameters
     ----------
     n_bits : int
-        Length of the codes; may be larger than the number of features.
+        Length of the codes. It may be larger than the number of features.
     features : {"auto", "kernel", "linear"}
         Similarities to landmarks, or the standardised features themselves.
     n_landmarks : int
-        Number of kernel features; fewer if there are fewer objects.
+        Number of kernel features. With fewer objects there are fewer.
     metric : {"auto", "diagonal", "euclidean", "mahalanobis", "hellinger"}
         Distance in the kernel, see :class:`KernelDiffHash`; "auto" tries "hellinger"
         on views without negative values.
     width : "auto" or float
         Bandwidth of the kernel in multiples of the "balanced" one.
     ridge : "auto" or float
-        Damping of the small components of the features, see
+        How much the small components of the features are damped, see
         :meth:`~diffhash.maps.whitening.Components.scales`.
     penalty : "auto" or float
         Weight of the squared projections in the loss.
@@ -168,9 +168,9 @@ class RefinedHash(BaseHasher):
         fits = [fit_setting(fitter, setting, given, self.min_share, self.progress) for setting in settings]
         fitted, losses = fits[0]
         if len(fits) > 1:
-            rows = some_rows(pairs, np.random.default_rng(self.random_state))
+            rows = rows_to_compare(pairs, np.random.default_rng(self.random_state))
             among = pairs.subset(*rows)
-            fitted, losses = max(fits, key=lambda fit: score_of_training(fit[0], rows, among))
+            fitted, losses = max(fits, key=lambda fit: score_training_rows(fit[0], rows, among))
         if not fitted.converged and len(losses) > 10 and losses[-1] < 0.9 * losses[-10]:
             warnings.warn(
                 f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",

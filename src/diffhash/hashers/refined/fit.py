@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import ParameterError
-from ...learning.refinement import Affine, PairLoss, Progress, refine
+from ...learning.pair_loss import PairLoss
+from ...learning.refinement import Affine, Progress, refine
 from ...learning.spectral_start import SpectralStart
 from ...maps import FeatureMap, KernelMap, LinearMap, MappedView
 from ...maps.kernel import never_negative
@@ -21,7 +22,7 @@ from .settings import Effort, Given, Setting
 __all__ = ["Candidate", "SettingFitter", "fit_setting", "make_fitter"]
 
 #: Means and principal components are computed from at most this many rows.
-_SAMPLE = 50_000
+_MAX_SAMPLE_ROWS = 50_000
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,18 @@ class Candidate:
         return (self.bases[side].components.directions @ self._weights(side)).T
 
     def values(self, side: int, X: Any) -> FloatArray:
-        """Real values of any rows, whose signs are the bits."""
+        """Real values of any rows; their signs are the bits."""
         return self.bases[side].map.project(X, self.projection(side), self.affine.offsets[side])
 
     def training_values(self, side: int, rows: Any = slice(None)) -> FloatArray:
-        """The same for training rows."""
+        """Real values of training rows, from their coordinates."""
         coordinates = self.bases[side].coordinates[rows]
         weights, offsets = self._weights(side), self.affine.offsets[side]
         values = coordinates @ weights.astype(coordinates.dtype) + offsets.astype(coordinates.dtype)
         return np.asarray(values)
 
     def without_constant_bits(self, min_share: float) -> Candidate:
-        """The same with the median as threshold of every bit that is nearly constant.
+        """The same candidate, with the median as the threshold of every nearly constant bit.
 
         A bit is nearly constant if fewer than ``min_share`` of the rows of a view are on one side.
         """
@@ -92,7 +93,7 @@ class SettingFitter:
     positive_weight : float
     random_state : int or None
     caller : str
-        Opens the error messages.
+        Prefix of error messages.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class SettingFitter:
         self._random_state = random_state
         self._caller = caller
         self._bases: dict[tuple[str, str, float], list[Basis]] = {}
-        self._chosen: dict[int, FloatArray] = {}
+        self._landmarks_of_side: dict[int, FloatArray] = {}
         self._spectral: dict[Any, SpectralStart] = {}
         self._starts: dict[Any, Affine] = {}
 
@@ -159,7 +160,7 @@ class SettingFitter:
         return self._starts[key]
 
     def _basis(self, X: Any, side: int, setting: Setting) -> Basis:
-        step = -(-X.shape[0] // _SAMPLE)
+        step = -(-X.shape[0] // _MAX_SAMPLE_ROWS)
         sample = X if step == 1 else X[::step]
         fitted = self._map(X, sample, side, setting)
         rank = self._effort.linear_rank if setting.features == "linear" else self._effort.kernel_rank
@@ -174,7 +175,7 @@ class SettingFitter:
             return LinearMap.fit(X, standardize=True, who=who)
         metric = setting.metric
         if metric == "hellinger" and not setting.strict_metric and not never_negative(X):
-            metric = "euclidean"  # only the other view is a histogram
+            metric = "euclidean"  # only the other view has no negative values
         fitted = KernelMap.fit(X, self._landmarks(X, side), metric=metric, who=who)
         fitted.bandwidth *= setting.width
         fitted.mean = _mean_features(sample, fitted)
@@ -182,9 +183,9 @@ class SettingFitter:
 
     def _landmarks(self, X: Any, side: int) -> FloatArray:
         """Landmarks of a view; all metrics and widths share them."""
-        if side not in self._chosen:
-            self._chosen[side] = self._choose_landmarks(X, side)
-        return self._chosen[side]
+        if side not in self._landmarks_of_side:
+            self._landmarks_of_side[side] = self._choose_landmarks(X, side)
+        return self._landmarks_of_side[side]
 
     def _choose_landmarks(self, X: Any, side: int) -> FloatArray:
         def choose(n: int) -> FloatArray:
@@ -195,14 +196,14 @@ class SettingFitter:
         try:
             return choose(min(self._effort.n_landmarks, X.shape[0]))
         except ParameterError:
-            # Many objects are equal: take every distinct one.
+            # Many objects are equal: use every distinct object.
             return choose(count_distinct(X))
 
 
 def make_fitter(
     views: list[Any], pairs: ResolvedPairs, effort: Effort, given: Given, *, caller: str
 ) -> SettingFitter:
-    """A fitter with the weight and the seed that the user gave."""
+    """A fitter with the user's weight and seed."""
     return SettingFitter(
         views,
         pairs,
@@ -216,7 +217,7 @@ def make_fitter(
 def fit_setting(
     fitter: SettingFitter, setting: Setting, given: Given, min_share: float, progress: Progress | None
 ) -> tuple[Candidate, list[float]]:
-    """Fit one setting with all iterations; also returns the loss after each."""
+    """Fit one setting with all iterations. Returns the candidate and the loss after each iteration."""
     losses: list[float] = []
 
     def record(iteration: int, loss: float) -> None:

@@ -17,15 +17,15 @@ from ...types import IntArray
 from .fit import Candidate, SettingFitter, make_fitter
 from .settings import Given, Setting, as_start, first_settings, other_targets, search_effort, search_plan
 
-__all__ = ["SettingSearch", "Trial", "choose_settings", "score_of_training", "some_rows"]
+__all__ = ["SettingSearch", "Trial", "choose_settings", "rows_to_compare", "score_training_rows"]
 
 #: A setting whose score is lower than the best of its split by more than this share is dropped.
 _DROP_BELOW = 0.03
 #: Settings whose scores differ by less than this share count as equally good.
 _EQUALLY_GOOD = 0.02
-#: Objects that take part in trial fits: a label says more about an object than one partner.
-_SEARCH_LABELLED, _SEARCH_PAIRED = 1500, 3000
-_SEARCH_SPLITS = 2
+#: Largest number of objects in trial fits. Pairs need more: one partner has less information than a label.
+_MAX_LABELLED_OBJECTS, _MAX_PAIRED_OBJECTS = 1500, 3000
+_N_SPLITS = 2
 #: Training objects of each view on which final fits are compared.
 _COMPARED_OBJECTS = 5000
 
@@ -57,7 +57,7 @@ class Trial:
         self._fitted: dict[Setting, Candidate] = {}
 
     def score(self, setting: Setting) -> float:
-        """Score of held-out objects among themselves; 0 if the setting cannot be fitted to so few objects."""
+        """Score of a search within the held-out objects; 0 if the setting cannot be fitted to so few objects."""
         try:
             fitted = self._fitted[setting] = self._fitter.fit(setting)
         except (InputError, ParameterError):
@@ -66,9 +66,10 @@ class Trial:
         return score_codes(codes[0], codes[-1], self._split.scored_pairs)
 
     def score_among_known(self, setting: Setting) -> float:
-        """Score of held-out objects that search among training objects; call :meth:`score` first.
+        """Score of a search with held-out objects among training objects; call :meth:`score` first.
 
-        With labels they search for training objects, otherwise for their own partners among all.
+        With labels the training objects are searched. Otherwise all objects are searched for the partners
+        of the held-out objects.
         """
         if setting not in self._fitted:
             return 0.0
@@ -82,11 +83,11 @@ class Trial:
         ) / 2
 
     def _to_known(self, *, flip: bool) -> ResolvedPairs:
-        """Pairs of held-out rows with the rows that :meth:`score_among_known` adds to them."""
-        fit, judge, pairs = self._split.fit_rows, self._split.scored_rows, self._split.scored_pairs
-        rows = [judge[0], judge[1]]
+        """Pairs between held-out rows and the rows that :meth:`score_among_known` searches."""
+        fit, scored, pairs = self._split.fit_rows, self._split.scored_rows, self._split.scored_pairs
+        rows = [scored[0], scored[1]]
         side = 0 if flip else 1
-        rows[side] = fit[side] if pairs.positive is None else np.concatenate([judge[side], fit[side]])
+        rows[side] = fit[side] if pairs.positive is None else np.concatenate([scored[side], fit[side]])
         if pairs.aligned:
             n_x, n_y = map(len, rows)
             return ResolvedPairs(n_x, n_y, False, pairs.positive, None, None, False)
@@ -107,24 +108,24 @@ class SettingSearch:
         self._scores: dict[Setting, list[float]] = {}
 
     def try_all(self, settings: list[Setting]) -> Setting:
-        """Try settings; return the best of these and of all tried before."""
-        running = [setting for setting in settings if setting not in self._scores]
+        """Try settings; return the best setting of all that were tried so far."""
+        remaining = [setting for setting in settings if setting not in self._scores]
         for number, trial in enumerate(self._trials):
-            for setting in running:
+            for setting in remaining:
                 self._scores.setdefault(setting, []).append(trial.score(setting))
             best = max(scores[number] for scores in self._scores.values() if len(scores) > number)
-            running = [s for s in running if self._scores[s][number] >= (1 - _DROP_BELOW) * best]
+            remaining = [s for s in remaining if self._scores[s][number] >= (1 - _DROP_BELOW) * best]
         means = self._means()
         return max(means, key=lambda setting: means[setting])
 
-    def settle(self, start_of: Callable[[Setting], Setting]) -> Setting:
-        """Among the equally good settings, the one that finds held-out objects best among known ones.
+    def best_among_known(self, start_of: Callable[[Setting], Setting]) -> Setting:
+        """Of the equally good settings, return the one with the best score among known objects.
 
         If its spectral start has a better score, the start is returned.
         """
         means = self._means()
-        enough = (1 - _EQUALLY_GOOD) * max(means.values())
-        good = [setting for setting, score in means.items() if score >= enough]
+        lowest = (1 - _EQUALLY_GOOD) * max(means.values())
+        good = [setting for setting, score in means.items() if score >= lowest]
         chosen = max(good, key=lambda s: (self._mean_among_known(s), means[s]))
         start = start_of(chosen)
         self.try_all([start])
@@ -150,16 +151,16 @@ class SettingSearch:
 def choose_settings(
     views: list[Any], pairs: ResolvedPairs, given: Given, validation_share: float, *, caller: str
 ) -> list[Setting]:
-    """The best setting on held-out objects, then its rivals, which only a full fit can compare with it.
+    """The best setting on held-out objects, followed by settings that a full fit must compare with it.
 
-    With too few objects to hold some out, this is the first setting of the plan.
+    If there are too few objects to hold some out, this is the first setting of the plan.
     """
     rng = np.random.default_rng(given.random_state)
-    # Each object belongs to one or a few partners, and to no other object.
+    # Each object is similar to one or a few partners, and to no other object.
     partnered = pairs.groups is None and pairs.negative is None
     histograms = any(map(never_negative, views))
-    n_objects = _SEARCH_LABELLED if pairs.labelled else _SEARCH_PAIRED
-    splits = hold_out(pairs, validation_share, n_objects, rng, _SEARCH_SPLITS)
+    n_objects = _MAX_LABELLED_OBJECTS if pairs.labelled else _MAX_PAIRED_OBJECTS
+    splits = hold_out(pairs, validation_share, n_objects, rng, _N_SPLITS)
     if not splits:
         return first_settings(given, partnered=partnered, histograms=histograms)[:1]
     effort = search_effort(given, partnered=partnered)
@@ -174,17 +175,17 @@ def choose_settings(
     for step in steps:
         best = search.try_all(step(best))
     if not pairs.one_view and pairs.negative is None:
-        best = search.settle(as_start)
-    rivals = _rivals(best, pairs, given)
-    return [best, *(rival for rival in rivals if search.is_as_good(rival, as_start(rival)))]
+        best = search.best_among_known(as_start)
+    others = _settings_to_compare(best, pairs, given)
+    return [best, *(other for other in others if search.is_as_good(other, as_start(other)))]
 
 
-def _rivals(setting: Setting, pairs: ResolvedPairs, given: Given) -> list[Setting]:
+def _settings_to_compare(setting: Setting, pairs: ResolvedPairs, given: Given) -> list[Setting]:
     """The same setting with another target for negatives, if there are more classes than n_bits + 1.
 
-    At most m + 1 vectors of m dimensions can all have negative products. With more classes some
-    classes come to share a code, more often with one target than with the other. Trial fits are too
-    small to show it; a full fit shows it on the training objects.
+    At most m + 1 vectors of m dimensions can all have negative products. With more classes, some
+    classes get the same code, more often with one target than with the other. Trial fits are too small
+    to show this; a full fit shows it on the training objects.
     """
     groups = pairs.groups
     if groups is None or groups.sets is not None or pairs.negative is not None:
@@ -192,15 +193,15 @@ def _rivals(setting: Setting, pairs: ResolvedPairs, given: Given) -> list[Settin
     return other_targets(given, setting) if groups.n_groups > given.n_bits + 1 else []
 
 
-def some_rows(pairs: ResolvedPairs, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """Random rows of each view; the same rows of both if they may be the same objects."""
+def rows_to_compare(pairs: ResolvedPairs, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+    """Random rows of each view. If both views may have the same objects, the rows are the same."""
     x = rng.permutation(pairs.n_x)[:_COMPARED_OBJECTS]
-    together = pairs.one_view or pairs.n_x == pairs.n_y
-    return x, x if together else rng.permutation(pairs.n_y)[:_COMPARED_OBJECTS]
+    same_rows = pairs.one_view or pairs.n_x == pairs.n_y
+    return x, x if same_rows else rng.permutation(pairs.n_y)[:_COMPARED_OBJECTS]
 
 
-def score_of_training(fitted: Candidate, rows: tuple[IntArray, IntArray], among: ResolvedPairs) -> float:
-    """How well training rows find each other, given the pairs among them."""
+def score_training_rows(fitted: Candidate, rows: tuple[IntArray, IntArray], among: ResolvedPairs) -> float:
+    """Score of a search within training rows, given the pairs between them."""
     codes = [pack(fitted.training_values(side, rows[side]) >= 0) for side in range(len(fitted.bases))]
     return score_codes(codes[0], codes[-1], among)
 

@@ -18,8 +18,8 @@ __all__ = [
     "search_plan",
 ]
 
-#: Coordinates of each view when max_rank is "auto". Sparse word counts need many. With many objects there
-#: are fewer, since the coordinates of all objects are kept in memory.
+#: Number of coordinates of each view if max_rank is "auto". Sparse word counts need many. With many objects
+#: there are fewer, because the coordinates of all objects are in memory.
 _KERNEL_RANK, _KERNEL_RANK_MANY_OBJECTS, _LINEAR_RANK = 512, 256, 1024
 _MANY_OBJECTS = 50_000
 #: Slope of tanh in each round.
@@ -32,7 +32,7 @@ _METRICS = ["euclidean", "diagonal", "hellinger"]
 
 @dataclass(frozen=True)
 class Given:
-    """The parameters of RefinedHash as the user gave them; "auto" leaves a choice to the search."""
+    """The parameters of RefinedHash as the user gave them. The search chooses those that are "auto"."""
 
     n_bits: int
     features: str
@@ -61,7 +61,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything that "auto" chooses. With 0 iterations the spectral start is used as it is."""
+    """All values that "auto" chooses. With 0 iterations the spectral start is not refined."""
 
     features: str
     metric: str
@@ -75,7 +75,7 @@ class Setting:
 
     @property
     def kind(self) -> tuple[str, str, float]:
-        """The part of a setting that decides the features; settings of one kind share them."""
+        """The values that determine the features; settings of the same kind share their features."""
         return self.features, self.metric, self.width
 
 
@@ -109,9 +109,9 @@ def search_effort(given: Given, *, partnered: bool) -> Effort:
 def search_plan(given: Given, *, partnered: bool, histograms: bool) -> tuple[list[Setting], list[Step]]:
     """The settings to try first, and the steps that follow.
 
-    With labels the refinement gains much, so kinds of features are compared after it. If objects are
-    ``partnered`` (each belongs to one partner only), the spectral start is often as good and much
-    cheaper, so kinds of features are compared by their starts.
+    With labels the refinement improves the score much, so kinds of features are compared after it. If
+    objects are ``partnered`` (each is similar to one or a few partners only), the spectral start is often
+    as good and much faster, so kinds of features are compared by their starts.
     """
     kinds = first_settings(given, partnered=partnered, histograms=histograms)
     widths, penalties, ridges, targets = _neighbours(given, partnered)
@@ -119,15 +119,15 @@ def search_plan(given: Given, *, partnered: bool, histograms: bool) -> tuple[lis
         return kinds, [widths, penalties, ridges, targets, lambda best: [as_start(best)]]
     starts = [as_start(kind) for kind in kinds]
     wide = [setting for start in starts for setting in widths(start)]
-    like = kinds[0]
+    default = kinds[0]
 
     def refined(best: Setting) -> list[Setting]:
         return [
             replace(
                 best,
-                iterations=like.iterations,
-                penalty=like.penalty,
-                negative_target=like.negative_target,
+                iterations=default.iterations,
+                penalty=default.penalty,
+                negative_target=default.negative_target,
             )
         ]
 
@@ -173,7 +173,7 @@ def other_targets(given: Given, setting: Setting) -> list[Setting]:
 
 
 def _neighbours(given: Given, partnered: bool) -> tuple[Step, Step, Step, Step]:
-    """Steps that change one value that is "auto": width, penalty, ridge, target."""
+    """Steps that each change one "auto" value: width, penalty, ridge, target."""
 
     def widths(best: Setting) -> list[Setting]:
         wide = given.width == "auto" and best.features == "kernel"
@@ -200,5 +200,5 @@ def _targets(given: Given, partnered: bool) -> list[float]:
 
 
 def _options(value: T | str, choices: list[T]) -> list[T]:
-    """The choices for "auto", otherwise the given value alone."""
+    """The choices if the value is "auto"; otherwise only the value."""
     return choices if isinstance(value, str) and value == "auto" else [value]  # type: ignore[list-item]

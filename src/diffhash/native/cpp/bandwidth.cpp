@@ -1,4 +1,4 @@
-// Reads memory and does next to nothing with it: what a scan is measured against.
+// Reads memory and does almost nothing with it. Benchmarks compare the scan with it.
 #include "bandwidth.hpp"
 
 #include "plain.hpp"

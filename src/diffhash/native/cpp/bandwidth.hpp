@@ -7,7 +7,7 @@
 
 namespace diffhash {
 
-// The xor of all words, every thread reading its share; up to 63 bytes at the ends of shares are left out.
+// The xor of all words. Each thread reads its share; up to 63 bytes at the end of a share are skipped.
 std::uint64_t read_all(const std::uint8_t* data, std::size_t bytes, bool prefetch, std::size_t n_threads);
 
 }  // namespace diffhash

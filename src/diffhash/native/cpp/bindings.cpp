@@ -1,4 +1,4 @@
-// The extension module: arrays in, arrays out. Shapes and types are checked by the Python face.
+// The extension module. Python code checks shapes and types before it calls these functions.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -40,13 +40,13 @@ const Kernel& kernel_named(const std::string& name) {
     return *kernel;
 }
 
-// True when a signal handler raised (Ctrl-C). Outside the main thread Python never says so.
+// True if a signal handler raised an exception (Ctrl-C). Outside the main thread it is never true.
 bool signal_came() {
     const nb::gil_scoped_acquire gil;
     return PyErr_CheckSignals() != 0;
 }
 
-// Runs without the GIL; raises what the signal handler raised if it was interrupted.
+// Runs without the GIL. If it was interrupted, the exception of the signal handler is raised.
 template <class Call>
 void interruptible(const Call& call) {
     bool complete = false;
@@ -171,7 +171,7 @@ void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& t
     const Kernel& level = kernel_named(kernel);
     const nb::gil_scoped_release release;
     Interrupt interrupt(nullptr);
-    // Below a megabyte of values a thread costs more than it brings.
+    // Below a megabyte of values a thread costs more time than it saves.
     n_threads = std::clamp<std::size_t>(values.nbytes() >> 20, 1, n_threads);
     run_threads(n_threads, interrupt, [&](std::size_t worker) {
         const std::size_t begin = rows * worker / n_threads, count = rows * (worker + 1) / n_threads - begin;

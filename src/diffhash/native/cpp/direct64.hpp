@@ -1,4 +1,4 @@
-// One query over codes of 64 bits as they lie in memory, with AVX2; only avx2.cpp includes this.
+// One query over unprepared codes of 64 bits, with AVX2; only avx2.cpp includes this.
 #pragma once
 
 #include <immintrin.h>
@@ -27,7 +27,7 @@ DIFFHASH_INLINE __m256i four_distances(const std::uint8_t* codes, __m256i query)
     return _mm256_sad_epu8(_mm256_add_epi8(low, high), _mm256_setzero_si256());
 }
 
-// Scalar population counts read 13 GB/s per core, which is less than memory can give; this reads 25.
+// Scalar population counts read 13 GB/s per core, which is below the memory bandwidth; this reads 25 GB/s.
 inline unsigned direct64(const std::uint8_t* codes, std::size_t rows, const std::uint8_t* word,
                          std::uint8_t* out) {
     const __m256i query = _mm256_set1_epi64x(static_cast<long long>(load_word(word)));

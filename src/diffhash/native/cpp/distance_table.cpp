@@ -3,8 +3,8 @@
 namespace diffhash {
 namespace {
 
-// Four histograms side by side: neighbouring rows often have the same distance, and adding twice to
-// one counter makes the second addition wait for the first.
+// Four histograms: neighbouring rows often have the same distance, and two additions to one counter
+// would have to wait for each other.
 constexpr std::size_t kWays = 4;
 
 class Histogram {

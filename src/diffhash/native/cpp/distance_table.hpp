@@ -1,4 +1,4 @@
-// How many relevant and irrelevant rows every query has at each distance.
+// Numbers of relevant and irrelevant rows at each distance from every query.
 #pragma once
 
 #include "scan.hpp"

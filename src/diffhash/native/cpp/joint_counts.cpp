@@ -6,7 +6,7 @@
 namespace diffhash {
 namespace {
 
-// Pairs between two looks at the interrupt flag.
+// Number of pairs between two checks of the interrupt flag.
 constexpr std::size_t kStride = 1 << 20;
 
 template <class Cell, class Result, class Weight>

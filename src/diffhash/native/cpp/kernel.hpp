@@ -1,9 +1,9 @@
-// The seam between the algorithms and the instruction sets: one table of functions per level.
+// The interface between the algorithms and the instruction sets: one table of functions per level.
 //
-// A block of codes is prepared once (laid out as the level likes it) and then scored against many
+// A block of codes is prepared once (in the layout of the level) and then scored against many
 // queries while it stays in cache. Distances go to a small buffer, one byte each while a code has
 // fewer than 256 bits and two bytes above, with their minimum beside them: as long as the minimum
-// does not beat a query's bound, nobody looks at the buffer.
+// is not below a query's bound, the buffer is not read.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace diffhash {
 
-// Every kernel works on whole chunks of this many rows; what it writes past the real rows is noise.
+// Every kernel works on whole chunks of this many rows. Results past the real rows are meaningless.
 constexpr std::size_t kChunk = 64;
 // 4096 bits: distances fit 16 bits, and a chunk of codes fits the stack.
 constexpr std::size_t kMaxCodeBytes = 512;
@@ -30,7 +30,7 @@ struct Kernel {
     void (*prepare_queries)(const std::uint8_t* const* queries, std::size_t count, std::size_t code_bytes,
                             std::uint8_t* table);
 
-    // Lays out `rows` codes; returns `scratch`, or `codes` itself where nothing needs to move.
+    // Lays out `rows` codes; returns `scratch`, or `codes` itself if they are used as they are.
     const std::uint8_t* (*prepare_block)(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
                                          std::uint8_t* scratch);
 
@@ -40,7 +40,7 @@ struct Kernel {
     void (*distances16)(const std::uint8_t* planes, std::size_t rows, std::size_t code_bytes,
                         const std::uint8_t* table, std::uint16_t* const* out, unsigned* minimum);
 
-    // One query over codes as they lie in memory, where that beats preparing them; may be null.
+    // One query over codes without preparing them, if that is faster; may be null.
     unsigned (*direct8)(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
                         const std::uint8_t* query, std::uint8_t* out);
     unsigned (*direct16)(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
@@ -59,7 +59,7 @@ struct Kernel {
                    std::uint8_t* codes);
 };
 
-// Null where the level was not compiled in. Whether the CPU can run it is dispatch.cpp's business.
+// Null if the level was not compiled in. dispatch.cpp checks whether the CPU can run it.
 const Kernel* portable_kernel();
 const Kernel* avx2_kernel();
 const Kernel* avx512_kernel();

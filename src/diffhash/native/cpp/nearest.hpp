@@ -1,8 +1,8 @@
 // The best k of the rows seen so far, without a heap.
 //
 // Distances are small integers, so a histogram of what was taken gives the k-th smallest distance D
-// exactly and at once. Rows come in increasing order: once k of them lie within D, a row at D loses
-// against them all, so only d < D is taken, however many ties there are. D falls at most n_bits times
+// exactly. Rows come in increasing order: once k of them lie within D, a row at D comes after all of
+// them, so only rows with d < D are taken, however many ties there are. D falls at most n_bits times
 // and fewer than k rows are taken between two falls, whatever the order of the rows. What was taken
 // waits in a buffer, in row order, until it is full; then everything beyond the best k is dropped.
 //
@@ -36,7 +36,7 @@ public:
         return std::min(std::max(rows, k), k + std::max<std::size_t>(256, k));
     }
 
-    // A row is worth offering only at a distance up to this; -1: none is.
+    // Rows need to be offered only at distances up to this; -1: no row.
     int limit() const { return ids_ ? static_cast<int>(bound_) : static_cast<int>(bound_) - 1; }
 
     void offer(unsigned distance, std::size_t row) {
@@ -107,7 +107,7 @@ private:
                 taken_.erase(end, taken_.end());
             }
         } else {
-            // Which stay is as good as random: a branch would be mispredicted every other time.
+            // Which rows stay is almost random: a branch would be mispredicted half of the time.
             std::size_t kept = 0, ties = 0;
             for (const Candidate c : taken_) {
                 const unsigned distance = distance_of(c);

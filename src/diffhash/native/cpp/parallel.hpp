@@ -1,8 +1,8 @@
-// Threads for one call, and a way out of it.
+// Threads for one call, and its interruption.
 //
 // Threads are started per call and joined before it returns. A pool would save some 30 microseconds,
-// but a forked child has no pool threads and would wait for them for ever; a call that is too short
-// to be worth a thread runs in the caller's.
+// but a forked child has no pool threads and would wait for them for ever. A short call runs in the
+// caller's thread only.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 
 namespace diffhash {
 
-// Asks now and then whether to stop. Only the calling thread asks (in Python only the main thread
-// sees Ctrl-C); the others look at the flag.
+// Checks from time to time whether to stop. Only the calling thread checks for a signal (in Python only
+// the main thread sees Ctrl-C); the other threads read the flag.
 class Interrupt {
 public:
     using Check = bool (*)();
@@ -26,7 +26,7 @@ public:
     bool stopped() const { return stop_.load(std::memory_order_relaxed); }
     void stop() { stop_.store(true, std::memory_order_relaxed); }
 
-    // For the calling thread: cheap, asks at most every 50 ms.
+    // For the calling thread. Cheap: checks for a signal at most every 50 ms.
     void poll() {
         if (!check_) return;
         const auto now = Clock::now();
@@ -79,13 +79,13 @@ void run_threads(std::size_t n_threads, Interrupt& interrupt, const Work& work) 
             });
         }
     } catch (const std::system_error&) {
-        // No more threads to be had: those that started, and this one, share the work.
+        // No more threads can be started: those that run, and this one, share the work.
         const std::lock_guard<std::mutex> lock(mutex);
         --running;
     }
     guarded(0);
     {
-        // The others may have a second's work left: keep asking whether to stop.
+        // The others may still work for a second: keep checking whether to stop.
         std::unique_lock<std::mutex> lock(mutex);
         while (running) {
             finished.wait_for(lock, std::chrono::milliseconds(50));

@@ -1,8 +1,8 @@
 // Plain C++ that each level compiles for itself.
 //
 // Everything here is in an unnamed namespace, and the files of the levels use no templates of the
-// standard library: a function shared by name could be kept by the linker in the version that was
-// compiled for AVX-512, and then be run on a CPU that has none.
+// standard library. Otherwise the linker could keep the version of a function that was compiled for
+// AVX-512, and a CPU without AVX-512 would run it.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ DIFFHASH_INLINE unsigned popcount(std::uint64_t x) {
 #if defined(__POPCNT__) || (defined(__GNUC__) && !defined(__x86_64__) && !defined(__i386__))
     return static_cast<unsigned>(__builtin_popcountll(x));
 #else
-    // A baseline x86-64 has no instruction for it, but compilers vectorise this.
+    // A baseline x86-64 has no instruction for this, but compilers vectorise the code below.
     x -= (x >> 1) & 0x5555555555555555u;
     x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
@@ -54,7 +54,7 @@ DIFFHASH_INLINE unsigned popcount(std::uint64_t x) {
 #endif
 }
 
-// --- one query over codes as they lie in memory -----------------------------------------------
+// --- one query over unprepared codes -----------------------------------------------------------
 
 // Measured: with 8 codes of 8 bytes per line, the hardware prefetcher alone reaches 70 % of the
 // bandwidth that it reaches with a hint this far ahead. A prefetch past the end is harmless.
@@ -106,7 +106,7 @@ unsigned direct(const std::uint8_t* codes, std::size_t rows, std::size_t code_by
     }
 }
 
-// --- word planes: word w of 64 rows side by side ------------------------------------------------
+// --- word planes: word w of 64 rows, contiguous in memory ---------------------------------------
 
 inline std::size_t word_plane_bytes(std::size_t code_bytes) { return (code_bytes + 7) / 8 * 8; }
 

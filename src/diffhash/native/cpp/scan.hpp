@@ -1,4 +1,4 @@
-// The one loop of every search: blocks of rows, and for each of them all queries of a tile.
+// The main loop of every search: over blocks of rows, and for each block over all queries of a tile.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace diffhash {
 
-// Codes as they lie in memory: (n, code_bytes), rows without gaps.
+// Codes of shape (n, code_bytes), contiguous in memory.
 struct Codes {
     const std::uint8_t* data;
     std::size_t n;
@@ -33,7 +33,7 @@ struct Filter {
     bool allows(std::size_t r) const { return bits[r / 8] >> (r % 8) & 1; }
 };
 
-// Bytes on a cache line's boundary, as the kernels want them.
+// Bytes aligned to a cache line, as the kernels require.
 class Scratch {
 public:
     explicit Scratch(std::size_t bytes) : storage_(bytes + 64) {
@@ -54,7 +54,7 @@ inline std::size_t block_rows(std::size_t code_bytes) {
     return std::clamp(round_up(8192 / code_bytes, kChunk), 2 * kChunk, 16 * kChunk);
 }
 
-// A run of codes to score. With a filter the allowed rows are gathered, and `rows` says which.
+// Codes to score. With a filter the allowed rows are gathered, and `rows` has their row numbers.
 struct Block {
     const std::uint8_t* codes;
     std::size_t count;
@@ -130,7 +130,7 @@ public:
           distances_(kMaxGroup * block_rows_ * sizeof(Distance)) {
         for (std::size_t q = 0; q < kMaxGroup; ++q)
             out_[q] = reinterpret_cast<Distance*>(distances_.data()) + q * block_rows_;
-        // One query is bound by memory: laying the codes out first would only add work.
+        // One query is limited by the memory bandwidth: preparing the codes would only add work.
         if (n_queries_ == 1 && codes.code_bytes % 8 == 0 && direct()) lone_ = queries.row(begin);
         const std::uint8_t* group[kMaxGroup];
         for (std::size_t q = 0, t = 0; q < n_queries_; q += kernel.group, ++t) {
@@ -179,7 +179,7 @@ private:
     void score(const Block& block, const Visit& visit) {
         const std::uint8_t* planes =
             kernel_.prepare_block(block.codes, block.count, codes_.code_bytes, planes_.data());
-        // The next block comes in while this one is scored.
+        // The next block is prefetched while this one is scored.
         const std::uint8_t* next = block.codes + block.count * codes_.code_bytes;
         for (std::size_t line = 0; line < block_rows_ * codes_.code_bytes; line += 64)
             DIFFHASH_PREFETCH(next + line);
@@ -209,7 +209,7 @@ private:
 };
 
 // How a call is shared between threads. With many queries each thread takes tiles of them over all
-// rows, and nothing is to be merged; with few, each takes ranges of rows for all queries.
+// rows, and no results are merged. With few queries each takes ranges of rows for all of them.
 struct Plan {
     std::size_t n_threads;
     bool by_query;
@@ -218,7 +218,7 @@ struct Plan {
 
 inline Plan make_plan(const Codes& codes, std::size_t n_queries, std::size_t n_threads,
                       std::size_t tile_limit) {
-    // Below some 100 microseconds of work a further thread costs more than it brings.
+    // Below about 100 microseconds of work another thread costs more time than it saves.
     constexpr double kWorthAThread = 1 << 20;
     const double work = static_cast<double>(codes.n) * static_cast<double>(codes.code_bytes) *
                         (1.0 + 0.05 * static_cast<double>(n_queries));

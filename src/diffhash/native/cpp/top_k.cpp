@@ -23,7 +23,7 @@ public:
     void scan(std::size_t begin, std::size_t end, Interrupt& interrupt, bool caller) {
         scanner_.scan(begin, end, interrupt, caller,
                       [this](std::size_t q, const Block& block, const Distance* distances, unsigned minimum) {
-                          // Nearly always true; the loop below is out of the way of the scan.
+                          // Rarely true after the first blocks.
                           if (static_cast<int>(minimum) <= limits_[q]) take(q, block, distances);
                       });
     }
@@ -68,7 +68,7 @@ void by_query(const Kernel& kernel, const TopKRequest& request, const Plan& plan
 template <class Distance>
 void by_row(const Kernel& kernel, const TopKRequest& request, const Plan& plan, std::int64_t* rows,
             std::uint16_t* distances, Interrupt& interrupt) {
-    // Small enough that a thread which is held up leaves its share to the others.
+    // Small enough that the other threads can take over the work of a slow one.
     const std::size_t share = round_up(request.codes.n / (8 * plan.n_threads) + 1, 1024);
     for (std::size_t begin = 0; begin < request.queries.n && !interrupt.stopped(); begin += plan.tile) {
         const std::size_t end = std::min(begin + plan.tile, request.queries.n);

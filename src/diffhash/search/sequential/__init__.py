@@ -1,4 +1,4 @@
-"""The sequential test: similar or not, from as few bits of two codes as are needed."""
+"""The sequential test: decides from as few bits as possible whether two codes are similar."""
 
 from .decision_rule import Decisions, SequentialReport, calibrated_bounds, information_order, wald_bounds
 from .estimator import SequentialTest

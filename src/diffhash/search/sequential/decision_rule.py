@@ -1,6 +1,6 @@
 """Wald's sequential test on bits, as pure functions: ratios, order of the bits, boundaries.
 
-:class:`~diffhash.search.sequential.estimator.SequentialTest` wires them.
+:class:`~diffhash.search.sequential.estimator.SequentialTest` combines them.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = [
 _N_LEVELS = 40
 _N_CELLS = 24
 _N_GREEDY = 64
-# Where the error rates cannot be reached, codes cut short may be this much worse than whole ones.
+# If the error rates cannot be reached, those of the sequential test may exceed those of whole codes by this factor.
 _SLACK = 1.05
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """A sum of at least ``upper`` means similar, of at most ``lower`` dissimilar.
+    """Boundaries: a sum >= ``upper`` means similar, a sum <= ``lower`` means dissimilar.
 
-    A sum that stays between the two through all bits is compared with ``cut`` at the end.
+    If the sum of all bits lies between the two, it is compared with ``cut``.
     """
 
     lower: float
@@ -45,10 +45,10 @@ class Bounds:
 
 
 class Decisions(NamedTuple):
-    """What a sequential test says of some pairs, each of shape (n,).
+    """Results of a sequential test for n pairs; all arrays have shape (n,).
 
-    ``similar`` bool; ``n_bits_used`` int64; ``decided`` bool, False where all bits did not lead to
-    a boundary, and the sum was compared with ``cut_``.
+    ``similar`` (bool): the answer. ``n_bits_used`` (int64): bits that were compared. ``decided``
+    (bool): False if no boundary was reached, so that the sum was compared with ``cut_``.
     """
 
     similar: BoolArray
@@ -58,12 +58,12 @@ class Decisions(NamedTuple):
 
 @dataclass(frozen=True)
 class SequentialReport:
-    """How a sequential test did on pairs that are known to be similar or not.
+    """Number of bits and errors of a sequential test on known pairs.
 
     Attributes
     ----------
     code_length : int
-        Bits of a whole code.
+        Number of bits of a whole code.
     bits_positive, bits_negative : float
         Mean number of bits used on similar and on dissimilar pairs.
     n_positive, n_negative : int
@@ -71,7 +71,7 @@ class SequentialReport:
     false_rejects, false_accepts : int
         Similar pairs called dissimilar, and dissimilar pairs called similar.
     undecided_positive, undecided_negative : int
-        Pairs on which all bits did not lead to a boundary.
+        Pairs for which no boundary was reached.
     """
 
     code_length: int
@@ -86,12 +86,12 @@ class SequentialReport:
 
     @property
     def false_accept_rate(self) -> float:
-        """Share of dissimilar pairs called similar, to be held against alpha."""
+        """Share of dissimilar pairs called similar; compare it with alpha."""
         return self.false_accepts / self.n_negative
 
     @property
     def false_reject_rate(self) -> float:
-        """Share of similar pairs called dissimilar, to be held against beta."""
+        """Share of similar pairs called dissimilar; compare it with beta."""
         return self.false_rejects / self.n_positive
 
 
@@ -101,7 +101,7 @@ def wald_bounds(alpha: float, beta: float) -> Bounds:
 
 
 def likelihood_ratios(positive: FloatArray, negative: FloatArray) -> FloatArray:
-    """Log-likelihood ratios of a bit that differs (row 0) and of one that agrees (row 1), (2, n_bits).
+    """Log-likelihood ratios of each bit if it differs (row 0) and if it agrees (row 1), (2, n_bits).
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def likelihood_ratios(positive: FloatArray, negative: FloatArray) -> FloatArray:
 
 
 def information_order(positive: BoolArray, negative: BoolArray, ratios: FloatArray) -> IntArray:
-    r"""Order of the bits: next is the one that tells most, given the sum so far.
+    r"""Order the bits: the next bit is the most informative one, given the sum so far.
 
     Parameters
     ----------
@@ -133,10 +133,10 @@ def information_order(positive: BoolArray, negative: BoolArray, ratios: FloatArr
     Notes
     -----
     Greedy: the next bit has the largest conditional mutual information
-    :math:`I(\text{similar}; \text{bit agrees} \mid \text{sum so far})`, both kinds of pairs weighing
-    the same, the sum in about 24 cells. A copy of an earlier bit is of no use however good that one
-    is; an order by the information of each bit alone does not see it. After 64 bits, when nearly
-    every pair is decided, the others follow by their information at that point.
+    :math:`I(\text{similar}; \text{bit agrees} \mid \text{sum so far})`. Similar and dissimilar pairs
+    have equal weight, and the sum is divided into about 24 intervals. A copy of an earlier bit adds
+    no information, which an order by the information of single bits would not notice. After 64 bits
+    nearly every pair is decided; the remaining bits follow by their information at that point.
 
     Examples
     --------
@@ -171,19 +171,19 @@ def information_order(positive: BoolArray, negative: BoolArray, ratios: FloatArr
 
 
 def _mutual_information(table: FloatArray) -> FloatArray:
-    """Of the two middle axes given the first, for each of the last: (n_bits,)."""
+    """Mutual information of the two middle axes given the first axis, for each entry of the last axis."""
 
     def negentropy(p: FloatArray) -> FloatArray:
         logs = np.log(p, out=np.zeros_like(p), where=p > 0)
         return np.asarray((p * logs).reshape(-1, p.shape[-1]).sum(axis=0))
 
     parts = negentropy(table) + negentropy(table.sum(axis=(1, 2)))
-    # Rounded, so that equally good bits keep their order whatever the summation's last digit is.
+    # Rounded, so that rounding errors do not change the order of equally good bits.
     return np.round(parts - negentropy(table.sum(axis=1)) - negentropy(table.sum(axis=2)), 9)
 
 
 def stopping(sums: FloatArray, bounds: Bounds) -> Decisions:
-    """Where each running sum first leaves the boundaries.
+    """Find where each running sum first reaches a boundary.
 
     Parameters
     ----------
@@ -209,31 +209,32 @@ def stopping(sums: FloatArray, bounds: Bounds) -> Decisions:
 def calibrated_bounds(
     positive: FloatArray, negative: FloatArray, alpha: float, beta: float
 ) -> tuple[Bounds, float, float]:
-    """Boundaries that keep the error rates on given pairs and need the fewest bits.
+    """Find the boundaries that keep the error rates on given pairs with the fewest bits.
 
     Parameters
     ----------
     positive, negative : arrays of shape (n_pairs, n_bits)
         Cumulative sums of log-likelihood ratios on similar and on dissimilar pairs.
     alpha, beta : float
-        Shares of false accepts and of false rejects to keep.
+        Largest allowed shares of false accepts and of false rejects.
 
     Returns
     -------
     bounds : Bounds
     accepts, rejects : float
-        The shares that whole codes reach at ``bounds.cut``, as counted here.
+        The shares of errors of whole codes at ``bounds.cut``, counted as in the notes.
 
     Notes
     -----
-    1. ``cut`` is where whole codes have the smallest ``max(accepts / alpha, rejects / beta)``. If
-       that is above 1 the rates cannot be reached; both are then multiplied by it, and by 1.05.
-    2. Either boundary of :func:`wald_bounds` is multiplied by one of 40 factors, from 0.1 to where
-       nothing is decided before the end. Of all couples that keep both rates it is the one with
-       the fewest bits, averaged over both kinds of pairs with equal weight.
+    1. ``cut`` minimises ``max(accepts / alpha, rejects / beta)`` for whole codes. If the minimum is
+       above 1, the rates cannot be reached; alpha and beta are then multiplied by it and by 1.05.
+    2. Each boundary of :func:`wald_bounds` is multiplied by each of 40 factors, from 0.1 up to one
+       with which nothing is decided before the last bit. Among the combinations that keep both
+       rates, the one with the fewest bits is chosen. The mean number of bits gives equal weight to
+       similar and dissimilar pairs.
 
-    ``e`` errors among ``n`` pairs count as ``(e + 1) / (n + 1)``: a rate that too few pairs were
-    seen to keep is not kept.
+    ``e`` errors among ``n`` pairs count as ``(e + 1) / (n + 1)``, so that a small number of pairs
+    cannot show a small rate.
     """
     wald = wald_bounds(alpha, beta)
     last_positive, last_negative = np.sort(positive[:, -1]), np.sort(negative[:, -1])
@@ -242,7 +243,7 @@ def calibrated_bounds(
     rejects = _share(np.searchsorted(last_positive, cuts), len(positive))
     accepts = _share(len(negative) - np.searchsorted(last_negative, cuts), len(negative))
     worst = np.maximum(accepts / alpha, rejects / beta)
-    # Of equally good cuts the one nearest to 0, where the sum has its sign.
+    # Among equally good cuts, take the one nearest to 0.
     place = np.lexsort([np.abs(cuts), worst])[0]
     excess = worst[place]
     cut = float(cuts[place])
@@ -268,10 +269,10 @@ def _share(errors: IntArray, n: int) -> FloatArray:
 def _by_level(
     sums: FloatArray, uppers: FloatArray, lowers: FloatArray, cut: float
 ) -> tuple[IntArray, FloatArray]:
-    """Accepted pairs and mean number of bits for every couple of boundaries, (n_uppers, n_lowers)."""
+    """Accepted pairs and mean number of bits for every combination of boundaries, (n_uppers, n_lowers)."""
     n_bits = sums.shape[1]
     highest, lowest = np.maximum.accumulate(sums, axis=1), np.minimum.accumulate(sums, axis=1)
-    # Bits before each boundary is met; n_bits where it never is.
+    # Number of bits before each boundary is reached; n_bits if it never is.
     to_upper = np.stack([np.count_nonzero(highest < level, axis=1) for level in uppers])
     to_lower = np.stack([np.count_nonzero(lowest > level, axis=1) for level in lowers])
     at_end = sums[:, -1] >= cut
@@ -285,7 +286,7 @@ def _by_level(
 
 
 def summarise(positive: Decisions, negative: Decisions, n_bits: int) -> SequentialReport:
-    """Count bits and errors on similar and on dissimilar pairs."""
+    """Count bits and errors on similar and dissimilar pairs."""
     return SequentialReport(
         code_length=n_bits,
         bits_positive=float(positive.n_bits_used.mean()),

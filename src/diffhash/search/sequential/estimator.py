@@ -1,4 +1,4 @@
-"""SequentialTest: similar or not, from as few bits of two codes as are needed."""
+"""SequentialTest: decides from as few bits as possible whether two codes are similar."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _BLOCK_CELLS = 1 << 20
 class SequentialTest(ParametersMixin):
     r"""Wald's sequential probability ratio test on the bits of two codes.
 
-    Bits are looked at one after another. Each adds its log-likelihood ratio, which is
-    :math:`\log (p_b / q_b)` if the two codes agree in it and :math:`\log ((1 - p_b) / (1 - q_b))`
-    if they differ, where :math:`p_b` and :math:`q_b` are the shares of similar and of dissimilar
-    pairs that agree. As soon as the sum leaves the interval between two boundaries the pair is
-    called similar or dissimilar, and the other bits are not needed.
+    Bits are compared one after another. Each bit adds its log-likelihood ratio to a sum:
+    :math:`\log (p_b / q_b)` if the two codes agree in it, :math:`\log ((1 - p_b) / (1 - q_b))` if they
+    differ, where :math:`p_b` and :math:`q_b` are the shares of similar and of dissimilar pairs that
+    agree. When the sum reaches one of two boundaries, the pair is called similar or dissimilar, and
+    the remaining bits are not needed.
 
     Parameters
     ----------
@@ -47,43 +47,46 @@ class SequentialTest(ParametersMixin):
     beta : float
         Share of similar pairs that may be called dissimilar.
     calibrate : bool
-        Choose the boundaries on the pairs of ``fit``. False takes Wald's,
-        :math:`\log ((1 - \beta) / \alpha)` and :math:`\log (\beta / (1 - \alpha))`, which hold for
-        independent bits; those of a code are not, and the error rates are then missed.
+        Choose the boundaries on the pairs of ``fit``. With False, Wald's boundaries
+        :math:`\log ((1 - \beta) / \alpha)` and :math:`\log (\beta / (1 - \alpha))` are used. They are
+        valid for independent bits. The bits of a code are not independent, so the error rates may
+        then be higher than alpha and beta.
     sample_size : (int, int)
-        At most this many positives and negatives are drawn to order the bits and to calibrate.
-        Ratios are counted on all pairs.
+        Largest numbers of positive and negative pairs that are drawn to order the bits and to
+        calibrate. Ratios are computed from all pairs.
     random_state : int or None
-        Seed of that drawing.
+        Seed for drawing these pairs.
 
     Attributes
     ----------
     n_bits_ : int
     agreement_ : array of shape (2, n_bits)
-        Probability that each bit agrees on positives and on negatives: counts with one added to
-        either side, so that no ratio is infinite.
+        Probability that each bit agrees on positives and on negatives. One is added to the counts
+        of agreeing and of differing pairs, so that no ratio is infinite.
     ratios_ : array of shape (2, n_bits)
         Log-likelihood ratio of each bit if it differs, and if it agrees.
     order_ : int array of shape (n_bits,)
-        Bits in the order in which they are looked at,
+        Bits in the order in which they are compared,
         see :func:`~diffhash.search.sequential.information_order`.
     lower_, upper_, cut_ : float
-        Boundaries, and what the sum of a pair that met neither is compared with; 0 (the sign of
-        the sum) unless another cut is better on the pairs, see :func:`~diffhash.search.sequential.calibrated_bounds`.
+        Boundaries, and the value with which the sum is compared if it reached neither. ``cut_`` is 0
+        unless another value is better on the pairs, see
+        :func:`~diffhash.search.sequential.calibrated_bounds`.
     calibration_ : SequentialReport
-        What was reached on the pairs drawn.
+        Result on the drawn pairs.
     reached_ : bool
-        Whether alpha and beta were kept there; ``fit`` warns if calibration could not keep them.
+        Whether the error rates on the drawn pairs are at most alpha and beta. ``fit`` warns if
+        calibration could not reach them.
 
     Notes
     -----
-    Hashers know their training pairs too well: fit the test on codes of pairs that the hasher has
-    not seen, if there are any to spare.
+    Codes of the hasher's own training pairs agree more often than those of new pairs. If possible,
+    fit the test on pairs that the hasher has not seen.
 
     References
     ----------
-    A. Wald, "Sequential tests of statistical hypotheses", 1945. The paper names its use for hashing
-    ("WaldHash") as a remedy for the long codes of CM-SSH.
+    A. Wald, "Sequential tests of statistical hypotheses", 1945. The diff-hash paper suggests its use
+    for hashing ("WaldHash") to shorten the long codes of CM-SSH.
 
     Examples
     --------
@@ -121,7 +124,7 @@ class SequentialTest(ParametersMixin):
         codes_x, codes_y : uint8 arrays of shape (n, n_bytes), (n', n_bytes)
             ``codes_y`` None for pairs within one view.
         pairs : Pairs
-            Implied ones are counted in closed form.
+            Implied pairs are counted without listing them.
         n_bits : int
 
         Returns
@@ -138,7 +141,7 @@ class SequentialTest(ParametersMixin):
         counts = np.array([resolved.n_positive, resolved.n_negative])
         if not counts.all():
             which = "positive" if counts[0] == 0 else "negative"
-            raise PairsError(f"{caller}: there is no {which} pair; both kinds are needed.")
+            raise PairsError(f"{caller}: there is no {which} pair. Positive and negative pairs are needed.")
 
         shares = np.stack(bit_agreement(x, y, pairs, n_bits))
         agreement = (shares * counts[:, None] + 1) / (counts[:, None] + 2)
@@ -164,8 +167,8 @@ class SequentialTest(ParametersMixin):
                 warnings.warn(
                     f"{caller}: alpha={self.alpha} and beta={self.beta} cannot be reached: with all {n_bits} bits "
                     f"the rates are about {accepts:.2g} and {rejects:.2g} on {len(sums[1])} negative and "
-                    f"{len(sums[0])} positive pairs. The boundaries keep those instead. Allow larger rates, "
-                    "use longer or better codes, or give more pairs.",
+                    f"{len(sums[0])} positive pairs. The boundaries keep these rates. Allow larger rates, "
+                    "use longer or better codes, or pass more pairs.",
                     DiffhashWarning,
                     stacklevel=2,
                 )
@@ -178,12 +181,12 @@ class SequentialTest(ParametersMixin):
         return self
 
     def decide(self, codes_x: CodeArray, codes_y: CodeArray) -> Decisions:
-        """Tell for each row whether the two codes belong to similar objects.
+        """Decide for each row whether the two codes belong to similar objects.
 
         Parameters
         ----------
         codes_x, codes_y : uint8 arrays of shape (n, n_bytes)
-            Row r of both is one pair.
+            Row r of both arrays is one pair.
 
         Returns
         -------
@@ -197,7 +200,7 @@ class SequentialTest(ParametersMixin):
         if len(x) != len(y):
             raise InputError(
                 f"{caller}: row r of both arrays is one pair, got {len(x)} and {len(y)} rows. "
-                "Pick the rows of the pairs first: decide(codes_x[i], codes_y[j])."
+                "Select the rows of the pairs first: decide(codes_x[i], codes_y[j])."
             )
         return self._decide(x, y)
 
@@ -220,14 +223,14 @@ class SequentialTest(ParametersMixin):
     def report(
         self, codes_x: CodeArray, codes_y: CodeArray | None, pairs_positive: Any, pairs_negative: Any
     ) -> SequentialReport:
-        """Number of bits and error rates on known pairs.
+        """Measure the number of bits and the error rates on known pairs.
 
         Parameters
         ----------
         codes_x, codes_y : uint8 arrays of shape (n, n_bytes), (n', n_bytes)
             ``codes_y`` None for pairs within one view.
         pairs_positive, pairs_negative : (i, j)
-            Row numbers of similar and of dissimilar pairs; repeated ones count once.
+            Row numbers of similar and of dissimilar pairs. Repeated pairs count once.
         """
         caller = "SequentialTest.report"
         self._check_fitted(caller)
@@ -237,14 +240,16 @@ class SequentialTest(ParametersMixin):
         decisions = []
         for index, name in ((resolved.positive, "positive"), (resolved.negative, "negative")):
             if index is None or not len(index[0]):
-                raise PairsError(f"{caller}: there is no {name} pair; both kinds are needed.")
+                raise PairsError(
+                    f"{caller}: there is no {name} pair. Positive and negative pairs are needed."
+                )
             decisions.append(self._decide(x[index[0]], (x if y is None else y)[index[1]]))
         return summarise(decisions[0], decisions[1], self.n_bits_)
 
     def reorder(self, codes: CodeArray) -> CodeArray:
-        """The same codes with their bits in the order of the test, the most telling first.
+        """Reorder the bits of codes into the order of the test: the most informative bit is first.
 
-        A store that keeps these reads the first bytes of a code and mostly needs no more.
+        For codes in this order, the first bytes are mostly enough to decide.
         """
         caller = "SequentialTest.reorder"
         self._check_fitted(caller)

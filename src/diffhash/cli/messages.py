@@ -1,0 +1,33 @@
+"""Messages of the workflows, in which parameters become options of the command line."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["with_option_names"]
+
+#: Parameters whose options have other names, or that are arguments.
+_OTHER_NAMES = {
+    "k": "-k",
+    "model": "MODEL",
+    "payloads": "--payload",
+    "settings": "--set",
+    "text": "TEXT",
+    "views": "--view",
+}
+_SAME_NAMES = (
+    "aligned caption_column codes file_column format ids image into item labels method modality negatives out "
+    "overwrite pairs skip vector"
+)
+_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES.split()} | _OTHER_NAMES
+
+
+def with_option_names(message: str) -> str:
+    """Replace names of parameters in backquotes by the options of the command line.
+
+    Examples
+    --------
+    >>> with_option_names("Give `pairs`, or say `file_column`")
+    'Give --pairs, or say --file-column'
+    """
+    return re.sub(r"`([a-z_]+)`", lambda match: _OPTIONS.get(match[1], match[0]), message)

@@ -1,0 +1,106 @@
+"""Whole tasks from files to files: build, fit, encode, search, evaluate, export, info and verify.
+
+The command line calls these functions, and any program can. They take names of files and small
+settings, report progress to a callback, and return plain values with ``to_dict``.
+
+Modules are imported when a name is first used: searching does not import what learning needs.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .encoding import encode
+    from .evaluating import evaluate
+    from .exporting import export
+    from .feature_build import build_features
+    from .fitting import fit
+    from .folder_build import build_folder
+    from .inspecting import info, verify
+    from .options import LearningOptions, MethodName, OptionError, PairFiles, PictureKind
+    from .progress import Progress, Step
+    from .results import (
+        BuildResult,
+        Direction,
+        EncodeResult,
+        EvaluateResult,
+        ExportResult,
+        FileInfo,
+        FitResult,
+        ModalityInfo,
+        ModelInfo,
+        QueryResult,
+        VerifyResult,
+    )
+    from .searching import search
+
+_OWNERS = {
+    "encoding": ["encode"],
+    "evaluating": ["evaluate"],
+    "exporting": ["export"],
+    "feature_build": ["build_features"],
+    "fitting": ["fit"],
+    "folder_build": ["build_folder"],
+    "inspecting": ["info", "verify"],
+    "options": ["LearningOptions", "MethodName", "OptionError", "PairFiles", "PictureKind"],
+    "progress": ["Progress", "Step"],
+    "results": [
+        "BuildResult",
+        "Direction",
+        "EncodeResult",
+        "EvaluateResult",
+        "ExportResult",
+        "FileInfo",
+        "FitResult",
+        "ModalityInfo",
+        "ModelInfo",
+        "QueryResult",
+        "VerifyResult",
+    ],
+    "searching": ["search"],
+}
+
+__all__ = [
+    "BuildResult",
+    "Direction",
+    "EncodeResult",
+    "EvaluateResult",
+    "ExportResult",
+    "FileInfo",
+    "FitResult",
+    "LearningOptions",
+    "MethodName",
+    "ModalityInfo",
+    "ModelInfo",
+    "OptionError",
+    "PairFiles",
+    "PictureKind",
+    "Progress",
+    "QueryResult",
+    "Step",
+    "VerifyResult",
+    "build_features",
+    "build_folder",
+    "encode",
+    "evaluate",
+    "export",
+    "fit",
+    "info",
+    "search",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _OWNERS.items():
+        if name in names:
+            value = getattr(import_module(f".{module}", __name__), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

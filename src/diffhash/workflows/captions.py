@@ -1,0 +1,112 @@
+"""A folder of pictures and a table of their captions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection as Names
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputFileError
+from ..files import list_pictures, open_table
+from ..files.source import listed
+from .options import FileName
+from .payloads import check_payloads
+
+__all__ = ["Caption", "CaptionedPictures", "read_captions"]
+
+_FILE_NAMES = ("file", "filename", "file_name", "image", "picture", "path")
+_CAPTION_NAMES = ("caption", "text", "title", "description", "name")
+
+
+@dataclass(frozen=True)
+class Caption:
+    """A caption, the name of its picture, and the whole row of the table as a payload."""
+
+    picture: str
+    text: str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CaptionedPictures:
+    """Pictures, and captions of some of them.
+
+    Attributes
+    ----------
+    pictures : dict of paths by name
+    captions : tuple of Caption
+    n_left_out : int
+        Rows without a picture or a caption, and pictures that cannot be read or whose names are not
+        valid UTF-8.
+    """
+
+    pictures: dict[str, Path]
+    captions: tuple[Caption, ...]
+    n_left_out: int = 0
+
+    @property
+    def one_caption_each(self) -> bool:
+        """Whether no picture has two captions, so that picture and caption can share an id."""
+        return len({caption.picture for caption in self.captions}) == len(self.captions)
+
+    def without(self, names: Names[str]) -> CaptionedPictures:
+        """The same without some pictures and their captions."""
+        if not names:
+            return self
+        return replace(
+            self,
+            pictures={name: path for name, path in self.pictures.items() if name not in names},
+            captions=tuple(caption for caption in self.captions if caption.picture not in names),
+            n_left_out=self.n_left_out + len(names),
+        )
+
+
+def read_captions(
+    folder: FileName, table_name: FileName, *, file_column: str | None, caption_column: str | None, skip: bool
+) -> CaptionedPictures:
+    """Match the rows of a table with the pictures in a folder.
+
+    A name in the table is only looked up among the pictures in the folder. It is never opened as a
+    path. With ``skip``, rows without a picture or a caption are counted and left out.
+    """
+    table_name = os.fspath(table_name)
+    table = open_table(table_name)
+    badly_named: list[Path] | None = [] if skip else None
+    pictures = list_pictures(folder, badly_named)
+    file_column = _column(table.columns, file_column, _FILE_NAMES, "file_column", table_name)
+    caption_column = _column(table.columns, caption_column, _CAPTION_NAMES, "caption_column", table_name)
+    captions, numbers, missing, empty = [], [], [], []
+    for number, row in enumerate(table.rows()):
+        name, text = str(row.get(file_column)), row.get(caption_column)
+        if name not in pictures:
+            missing.append(name)
+        elif text is None or not str(text).strip():
+            empty.append(number)
+        else:
+            rest = {key: value for key, value in row.items() if key not in (file_column, caption_column)}
+            captions.append(Caption(name, str(text), {"file": name, "caption": str(text), **rest}))
+            numbers.append(number)
+    if missing and not skip:
+        raise InputFileError(
+            f"{table_name}: {len(missing):,} of its pictures are not in {folder}: {listed(missing, 5)}. "
+            "Names are relative to the folder. Use `skip` to leave such rows out."
+        )
+    if empty and not skip:
+        raise InputFileError(
+            f"{table_name}: {len(empty):,} rows have no caption, the first is row {empty[0]}. "
+            "Use `skip` to leave such rows out."
+        )
+    check_payloads(table_name, zip(numbers, (caption.payload for caption in captions), strict=True))
+    n_left_out = len(missing) + len(empty) + len(badly_named or ())
+    return CaptionedPictures(pictures, tuple(captions), n_left_out)
+
+
+def _column(columns: list[str], wanted: str | None, guesses: tuple[str, ...], option: str, name: str) -> str:
+    by_lower = {column.lower(): column for column in reversed(columns)}
+    chosen = wanted or next((by_lower[guess] for guess in guesses if guess in by_lower), None)
+    if chosen is None or chosen not in columns:
+        what = f"no column {wanted!r}" if wanted else f"none of the columns {listed(guesses)}"
+        raise InputFileError(f"{name} has {what}. Say `{option}`. Columns: {listed(columns)}.")
+    return chosen

@@ -1,0 +1,74 @@
+"""``fit``: feature files become a model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..files import open_features
+from .learning import learn, make_hasher
+from .models import describe_model
+from .options import FileName, LearningOptions, OptionError, PairFiles
+from .outputs import check_model_output
+from .pair_files import read_pair_files
+from .progress import Progress
+from .results import FitResult
+
+__all__ = ["fit"]
+
+
+def fit(
+    views: Mapping[str, FileName],
+    out: FileName,
+    *,
+    pair_files: PairFiles | None = None,
+    learning: LearningOptions | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> FitResult:
+    """Learn a model from feature files and save it.
+
+    Parameters
+    ----------
+    views : dict of feature files by modality
+    out : file
+        The new model (.dhm).
+    pair_files : PairFiles, optional
+        Which rows belong together. By default row r of every view is one object.
+    learning : LearningOptions, optional
+    overwrite : bool
+        Replace an existing model.
+    progress : function, optional
+        Called with a :class:`Step`. An exception that it raises stops the work; nothing is written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> x = np.random.default_rng(0).normal(size=(200, 8))
+    >>> np.save(folder / "x.npy", x)
+    >>> np.save(folder / "y.npy", x[:, :4] + x[:, 4:])
+    >>> views = {"x": folder / "x.npy", "y": folder / "y.npy"}
+    >>> result = fit(views, folder / "model.dhm", learning=LearningOptions(method="diff", n_bits=4))
+    >>> result.model.method, result.learned_from
+    ('DiffHash', '200 aligned rows')
+    """
+    if not views:
+        raise OptionError("at least one file of `views` is needed")
+    out = Path(out)
+    pair_files, learning = pair_files or PairFiles(), learning or LearningOptions()
+    check_model_output(out, overwrite, [*views.values(), *pair_files.names()])
+    hasher = make_hasher(learning)
+    arrays = {name: open_features(os.fspath(source)).array() for name, source in views.items()}
+    pairs = read_pair_files(pair_files, {name: len(array) for name, array in arrays.items()})
+    learned = learn(hasher, arrays, pairs, sample=learning.sample, seed=learning.seed, progress=progress)
+    learned.model.save(out)
+    return FitResult(
+        path=out,
+        model=describe_model(learned.model),
+        learned_from=learned.learned_from,
+        seconds=learned.seconds,
+        size=out.stat().st_size,
+    )

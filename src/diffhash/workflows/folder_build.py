@@ -1,0 +1,242 @@
+"""``build_folder``: a folder of pictures and a table of captions become a collection."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ..errors import InputFileError
+from ..featurizers import TfidfFeatures
+from ..hashers import BaseHasher
+from ..model import HashModel
+from ..pairs import Pairs
+from ..types import FloatArray
+from .captions import Caption, CaptionedPictures, read_captions
+from .learning import Learned, learn, make_hasher
+from .models import describe_model
+from .new_collection import Rows, add_rows, new_collection
+from .options import BUILD_SAMPLE, THUMBNAIL, FileName, LearningOptions, PictureKind
+from .outputs import check_collection_output
+from .picture_reader import PictureReader
+from .progress import Progress, StepCounter
+from .results import BuildResult
+
+__all__ = ["build_folder"]
+
+_BLOCK = 256
+#: Most words of the vocabulary. The time of learning grows with its square.
+_MAX_WORDS = 2000
+
+
+def build_folder(
+    images: FileName,
+    captions: FileName,
+    out: FileName,
+    *,
+    file_column: str | None = None,
+    caption_column: str | None = None,
+    kind: PictureKind | str = PictureKind.photo,
+    thumbnails: bool = True,
+    skip: bool = False,
+    learning: LearningOptions | None = None,
+    overwrite: bool = False,
+    progress: Progress | None = None,
+) -> BuildResult:
+    r"""Make a collection from a folder of pictures and a table of captions.
+
+    A model is learned from the captioned pictures. Then all pictures and captions are added. Each
+    picture is decoded once. The file appears when it is complete: after an error, an interrupt or
+    an exception from ``progress``, an old file is unchanged.
+
+    Parameters
+    ----------
+    images : folder
+        Pictures, also in its subfolders.
+    captions : table (.csv, .jsonl, .parquet)
+        Names of pictures, relative to the folder, and captions. The other columns are stored too.
+    out : file
+        The new collection (.dh).
+    file_column, caption_column : str, optional
+        Columns of the table. By default they are found by their names.
+    kind : PictureKind or its value
+    thumbnails : bool
+        Whether to store a small version of each picture.
+    skip : bool
+        Leave out rows without a picture or a caption, and pictures that cannot be read.
+    learning : LearningOptions, optional
+        By default from at most 20,000 captions.
+    overwrite : bool
+        Replace an existing collection.
+    progress : function, optional
+        Called with a :class:`Step`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np, PIL.Image
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> for name, grey in (("a", 0), ("b", 90), ("c", 250)):
+    ...     PIL.Image.fromarray(np.full((32, 32), grey, dtype=np.uint8)).save(folder / f"{name}.png")
+    >>> _ = (folder / "captions.csv").write_text("file,caption\na.png,black\nb.png,grey\nc.png,white\n")
+    >>> learning = LearningOptions(method="diff", n_bits=2)
+    >>> result = build_folder(folder, folder / "captions.csv", folder / "greys.dh", learning=learning)
+    >>> result.objects, result.learned_from
+    (3, '3 pairs')
+    """
+    start = time.perf_counter()
+    out = Path(out)
+    learning = learning or LearningOptions(sample=BUILD_SAMPLE)
+    check_collection_output(out, overwrite, [captions])
+    hasher = make_hasher(learning)
+    data = read_captions(images, captions, file_column=file_column, caption_column=caption_column, skip=skip)
+    _check_enough(data.captions, captions)
+    reader = PictureReader(data.pictures, PictureKind(kind), thumbnails, skip)
+    chosen, features = _read_sample(reader, data, learning, progress)
+    _check_enough(chosen, captions)
+    learned = _learn(hasher, reader, chosen, features, progress)
+    n_objects, data = _write(out, learned.model, data, reader, features, progress)
+    return BuildResult(
+        path=out,
+        objects=n_objects,
+        model=describe_model(learned.model),
+        learned_from=learned.learned_from,
+        left_out=data.n_left_out,
+        seconds=time.perf_counter() - start,
+        size=out.stat().st_size,
+    )
+
+
+def _check_enough(captions: Sequence[Caption], table: FileName) -> None:
+    if len({caption.picture for caption in captions}) < 2:
+        raise InputFileError(f"{table}: at least two pictures with captions are needed to learn from.")
+
+
+def _read_sample(
+    reader: PictureReader, data: CaptionedPictures, learning: LearningOptions, progress: Progress | None
+) -> tuple[list[Caption], dict[str, FloatArray]]:
+    """Captions to learn from, and the features of their pictures by name."""
+    captions = list(data.captions)
+    if learning.sample and len(captions) > learning.sample:
+        rng = np.random.default_rng(learning.seed)
+        rows = np.sort(rng.choice(len(captions), learning.sample, replace=False))
+        captions = [captions[row] for row in rows]
+    wanted = {caption.picture for caption in captions}
+    names = [name for name in data.pictures if name in wanted]
+    counter = StepCounter(progress, "reading pictures", len(names), "pictures")
+    features: dict[str, FloatArray] = {}
+    for start in range(0, len(names), _BLOCK):
+        block = names[start : start + _BLOCK]
+        features.update(zip(*reader.read(block), strict=True))
+        counter.advance(len(block))
+    return [caption for caption in captions if caption.picture in features], features
+
+
+def _learn(
+    hasher: BaseHasher,
+    reader: PictureReader,
+    captions: list[Caption],
+    features: dict[str, FloatArray],
+    progress: Progress | None,
+) -> Learned:
+    texts = [caption.text for caption in captions]
+    words = _fit_words(texts)
+    places = {name: place for place, name in enumerate(features)}
+    positive = ([places[caption.picture] for caption in captions], np.arange(len(captions)))
+    views = {
+        "image": np.stack(list(features.values())),
+        "text": scipy.sparse.csr_array(words.transform(texts)),
+    }
+    learned = learn(hasher, views, Pairs(positive), sample=0, seed=0, progress=progress)
+    model = learned.model.with_featurizers({"image": reader.featurizer, "text": words})
+    return Learned(model, learned.learned_from, learned.seconds)
+
+
+def _fit_words(texts: list[str]) -> TfidfFeatures:
+    """The vocabulary. Rare words are left out until it is small enough."""
+    for min_count in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000):
+        words = TfidfFeatures(min_count=min_count).fit(texts)
+        if words.n_features <= _MAX_WORDS:
+            break
+    return words
+
+
+def _write(
+    out: Path,
+    model: HashModel,
+    data: CaptionedPictures,
+    reader: PictureReader,
+    features: dict[str, FloatArray],
+    progress: Progress | None,
+) -> tuple[int, CaptionedPictures]:
+    """Write the collection; gives the number of objects, and the data without broken pictures."""
+    with new_collection(out, model) as collection:
+        counter = StepCounter(progress, "adding pictures", len(data.pictures), "pictures")
+        for _ in add_rows(collection, _picture_rows(model, data, reader, features, counter), "image"):
+            pass
+        data = data.without(reader.broken)
+        counter = StepCounter(progress, "adding captions", len(data.captions))
+        for n in add_rows(collection, [_caption_rows(model, data)], "text"):
+            counter.advance(n)
+        return len(collection), data
+
+
+def _picture_rows(
+    model: HashModel,
+    data: CaptionedPictures,
+    reader: PictureReader,
+    features: dict[str, FloatArray],
+    counter: StepCounter,
+) -> Iterator[Rows]:
+    """All pictures in blocks. Those without features were not read yet."""
+    payloads = _picture_payloads(data)
+    names = list(data.pictures)
+    for start in range(0, len(names), _BLOCK):
+        block = names[start : start + _BLOCK]
+        unread = [name for name in block if name not in features and name not in reader.broken]
+        features.update(zip(*reader.read(unread), strict=True))
+        good = [name for name in block if name not in reader.broken]
+        if good:
+            # Taken out, so that features do not pile up in memory.
+            codes = model.encode(np.stack([features.pop(name) for name in good]), modality="image")
+            yield Rows(codes, good, [_with_thumbnail(payloads[name], name, reader) for name in good])
+        counter.advance(len(block))
+
+
+def _with_thumbnail(payload: dict[str, Any], name: str, reader: PictureReader) -> dict[str, Any]:
+    return payload | {THUMBNAIL: reader.thumbnails_by_name.pop(name)} if reader.thumbnails else payload
+
+
+def _picture_payloads(data: CaptionedPictures) -> dict[str, dict[str, Any]]:
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in data.pictures}
+    for caption in data.captions:
+        rows[caption.picture].append(caption.payload)
+    return {name: _picture_payload(name, own) for name, own in rows.items()}
+
+
+def _picture_payload(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The row of the only caption. With several captions: their list, and the fields that agree."""
+    if len(rows) < 2:
+        return dict(rows[0]) if rows else {"file": name}
+    rest = {key: value for key, value in rows[0].items() if all(row.get(key) == value for row in rows)}
+    return rest | {"file": name, "caption": rows[0]["caption"], "captions": [row["caption"] for row in rows]}
+
+
+def _caption_rows(model: HashModel, data: CaptionedPictures) -> Rows:
+    codes = model.encode_raw([caption.text for caption in data.captions], modality="text")
+    if data.one_caption_each:
+        # Picture and caption are one object: they share the id and the payload.
+        return Rows(codes, [caption.picture for caption in data.captions])
+    return Rows(codes, list(_caption_ids(data.captions)), [caption.payload for caption in data.captions])
+
+
+def _caption_ids(captions: Sequence[Caption]) -> Iterator[str]:
+    """Name of the picture and a number. No picture has such a name: names end in ``.png`` or the like."""
+    seen: dict[str, int] = {}
+    for caption in captions:
+        seen[caption.picture] = seen.get(caption.picture, 0) + 1
+        yield f"{caption.picture}#{seen[caption.picture]}"

@@ -1,0 +1,114 @@
+"""Learning a model: the part that ``fit`` and ``build`` share."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..hashers import BaseHasher, BoostedHash, DiffHash, KernelDiffHash, RefinedHash
+from ..model import HashModel
+from ..pairs import Pairs
+from .options import LearningOptions, MethodName, OptionError
+from .pair_files import describe_pairs, sample_rows
+from .progress import Progress, Step, report
+
+__all__ = ["Learned", "learn", "make_hasher"]
+
+_CLASSES: dict[MethodName, type[BaseHasher]] = {
+    MethodName.refined: RefinedHash,
+    MethodName.diff: DiffHash,
+    MethodName.kernel: KernelDiffHash,
+    MethodName.boosted: BoostedHash,
+}
+#: Parameters that are given in another way, or that a file or a command line cannot hold.
+_NOT_SETTINGS = {"n_bits", "random_state", "progress", "kernel", "landmarks"}
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A model, what it was learned from, and how long that took."""
+
+    model: HashModel
+    learned_from: str
+    seconds: float
+
+
+def make_hasher(options: LearningOptions) -> BaseHasher:
+    """An unfitted hasher with the parameters of the options."""
+    try:
+        method = MethodName(options.method)
+    except ValueError:
+        raise OptionError(
+            f"`method` must be one of {', '.join(MethodName)}, got {options.method!r}"
+        ) from None
+    hasher = _CLASSES[method]()
+    parameters = set(hasher.get_params())
+    known = parameters - _NOT_SETTINGS
+    for name in options.settings:
+        if name not in known:
+            raise OptionError(
+                f"`settings`: {type(hasher).__name__} has no parameter {name!r}. It has {', '.join(sorted(known))}"
+            )
+    values: dict[str, Any] = {"n_bits": options.n_bits, "random_state": options.seed}
+    # JSON has no tuples.
+    values |= {n: tuple(value) if isinstance(value, list) else value for n, value in options.settings.items()}
+    hasher.set_params(**{name: value for name, value in values.items() if name in parameters})
+    return hasher
+
+
+def learn(
+    hasher: BaseHasher,
+    views: Mapping[str, Any],
+    pairs: Pairs,
+    *,
+    sample: int,
+    seed: int,
+    progress: Progress | None,
+) -> Learned:
+    """Fit a hasher, on a sample if there are more objects (or listed pairs) than ``sample``; 0 takes all."""
+    n_rows = {name: view.shape[0] for name, view in views.items()}
+    learned_from = describe_pairs(pairs, n_rows)
+    available = max(n_rows.values()) if pairs.positive is None else len(pairs.positive[0])
+    if sample and available > sample:
+        pairs, rows = sample_rows(pairs, n_rows, sample, seed)
+        views = {name: view[rows[name]] for name, view in views.items()}
+        n_drawn = {name: len(r) for name, r in rows.items()}
+        learned_from = f"a sample of {describe_pairs(pairs, n_drawn)} out of {learned_from}"
+    start = time.perf_counter()
+    _fit(hasher, views, pairs, progress)
+    return Learned(hasher.model_, learned_from, time.perf_counter() - start)
+
+
+def _fit(hasher: BaseHasher, views: Mapping[str, Any], pairs: Pairs, progress: Progress | None) -> None:
+    parameters = hasher.get_params()
+    if "progress" not in parameters:
+        report(progress, Step("learning", unit="iterations"))
+        hasher.fit(views, pairs)
+        return
+    # The settings are chosen before the first iteration. Nobody knows how long that takes.
+    report(progress, Step("choosing settings", unit="iterations"))
+    # Each fit has two rounds of at most max_iter iterations.
+    hasher.set_params(progress=_iteration_reporter(progress, 2 * parameters.get("max_iter", 1)))
+    try:
+        hasher.fit(views, pairs)
+    finally:
+        hasher.set_params(progress=None)
+
+
+def _iteration_reporter(progress: Progress | None, total: int) -> Callable[[int, float], None]:
+    """Reports iterations. The model may be fitted twice; the count then restarts at 1."""
+    n_fits = done = 0
+
+    def report_iteration(iteration: int, loss: float) -> None:
+        nonlocal n_fits, done
+        if iteration == 1:
+            n_fits += 1
+            done = 0
+        done += 1
+        name = "learning" if n_fits == 1 else "learning, second target"
+        detail = f"iteration {iteration}, loss {loss:.4f}"
+        report(progress, Step(name, done, total, "iterations", detail))
+
+    return report_iteration

@@ -1,0 +1,90 @@
+"""A new collection that appears when it is complete, and rows that are added to it in blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..atomic_write import remove_stale_parts, replacing
+from ..errors import InputFileError
+from ..model import HashModel
+from ..stores import Collection
+from ..stores.sqlite.lock import WriterLock
+from ..types import CodeArray
+
+__all__ = ["Rows", "add_rows", "new_collection", "rows_of"]
+
+#: Rows that are written and synced to the disk at a time.
+_BATCH = 50_000
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A block of rows for a collection: codes, their ids, and payloads if they have any."""
+
+    codes: CodeArray
+    ids: list[Any]
+    payloads: list[dict[str, Any]] | None = None
+
+
+@contextmanager
+def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
+    """Give a collection under a temporary name. When the block ends, it is moved to ``path``.
+
+    If the block raises, the old file stays. Temporary files of earlier builds to ``path`` that were
+    killed are removed. The lock makes sure that none of them belongs to a running build.
+    """
+    # The lock also keeps others from writing to the old file while it is replaced.
+    lock = WriterLock(path, 0.0, caller="build")
+    try:
+        remove_stale_parts(path)
+        with replacing(path) as part, Collection.create(part, model) as collection:
+            yield collection
+        # SQLite would read the log of the old file into the new one.
+        for suffix in ("-wal", "-shm", "-journal"):
+            Path(f"{os.fspath(path)}{suffix}").unlink(missing_ok=True)
+        lock.forget()
+    finally:
+        lock.release()
+
+
+def rows_of(
+    blocks: Iterable[CodeArray], ids: Iterable[Any], payloads: Iterable[dict[str, Any]] | None, modality: str
+) -> Iterator[Rows]:
+    """Blocks of codes with as many ids and payloads as there are codes."""
+    ids = iter(ids)
+    rest = None if payloads is None else iter(payloads)
+    for codes in blocks:
+        values = None if rest is None else list(islice(rest, len(codes)))
+        if values is not None and len(values) < len(codes):
+            raise InputFileError(f"{modality!r}: there are fewer rows of payload than of features.")
+        yield Rows(codes, list(islice(ids, len(codes))), values)
+    if rest is not None and next(rest, None) is not None:
+        raise InputFileError(f"{modality!r}: there are more rows of payload than of features.")
+
+
+def add_rows(collection: Collection, blocks: Iterable[Rows], modality: str) -> Iterator[int]:
+    """Add rows in large writes. After each write this gives the number of rows in it."""
+    waiting: list[Rows] = []
+    for block in blocks:
+        waiting.append(block)
+        if sum(len(rows.codes) for rows in waiting) >= _BATCH:
+            yield _write(collection, waiting, modality)
+            waiting = []
+    if waiting:
+        yield _write(collection, waiting, modality)
+
+
+def _write(collection: Collection, blocks: list[Rows], modality: str) -> int:
+    codes = np.concatenate([rows.codes for rows in blocks])
+    ids = [value for rows in blocks for value in rows.ids]
+    payloads = [payload for rows in blocks for payload in rows.payloads or ()]
+    collection.add_codes(codes, modality=modality, ids=ids, payloads=payloads or None)
+    return len(codes)

@@ -1,0 +1,138 @@
+"""What the workflows can be told: settings as small values, and the error about a wrong one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from ..errors import ParameterError
+
+__all__ = [
+    "BUILD_SAMPLE",
+    "THUMBNAIL",
+    "FileName",
+    "FileNames",
+    "LearningOptions",
+    "MethodName",
+    "OptionError",
+    "PairFiles",
+    "PictureKind",
+    "files_by_modality",
+]
+
+#: A path; ``"x.npz#name"`` names a part of the file.
+FileName: TypeAlias = str | os.PathLike[str]
+#: Field of a payload that holds a thumbnail.
+THUMBNAIL = "thumbnail"
+#: Objects (or listed pairs) that a build learns from at most, by default.
+BUILD_SAMPLE = 20_000
+#: One file for all modalities, or files by modality.
+FileNames: TypeAlias = FileName | Mapping[str, FileName]
+
+
+class OptionError(ParameterError):
+    """A workflow was called with arguments that do not go together, before anything was read or written.
+
+    Messages have the names of parameters in backquotes; the command line writes options there.
+    """
+
+
+class MethodName(StrEnum):
+    """Short names of the methods."""
+
+    refined = "refined"
+    diff = "diff"
+    kernel = "kernel"
+    boosted = "boosted"
+
+
+class PictureKind(StrEnum):
+    """Kinds of pictures, which have different built-in features."""
+
+    photo = "photo"
+    drawing = "drawing"
+
+
+@dataclass(frozen=True)
+class PairFiles:
+    """Files that say which rows belong together.
+
+    At most one of ``pairs``, ``labels`` and ``aligned`` is given. Without any, rows of views with
+    equal numbers of rows are aligned.
+
+    Attributes
+    ----------
+    pairs : file, optional
+        Table of two columns: row numbers from 0, or ids if ``ids`` are given.
+    negatives : file, optional
+        Table of pairs that do not belong together. By default every other pair.
+    labels : file, or files by modality, optional
+        Rows with the same label belong together.
+    ids : file, or files by modality, optional
+        Ids of the rows.
+    aligned : bool
+        Row r of every view is one object.
+
+    Examples
+    --------
+    >>> PairFiles(labels="rows.csv#class").names()
+    ['rows.csv#class']
+    """
+
+    pairs: FileName | None = None
+    negatives: FileName | None = None
+    labels: FileNames | None = None
+    ids: FileNames | None = None
+    aligned: bool = False
+
+    def names(self) -> list[FileName]:
+        """All files that are given."""
+        found = [name for name in (self.pairs, self.negatives) if name is not None]
+        for names in (self.labels, self.ids):
+            if names is not None:
+                found += names.values() if isinstance(names, Mapping) else [names]
+        return found
+
+
+@dataclass(frozen=True)
+class LearningOptions:
+    """How a model is learned.
+
+    Attributes
+    ----------
+    method : MethodName or its value
+    n_bits : int
+    sample : int
+        Learn from at most this many objects (or listed pairs), drawn at random; 0 for all.
+    seed : int
+        Seed of everything that is random.
+    settings : dict
+        Other parameters of the method, such as ``{"n_landmarks": 500}``.
+    """
+
+    method: MethodName | str = MethodName.refined
+    n_bits: int = 64
+    sample: int = 100_000
+    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+def files_by_modality(files: FileNames | None, modalities: Sequence[str], option: str) -> dict[str, str]:
+    """Names of files by modality; one file stands for all modalities.
+
+    Examples
+    --------
+    >>> files_by_modality("l.csv#class", ["image", "text"], "labels")
+    {'image': 'l.csv#class', 'text': 'l.csv#class'}
+    """
+    if files is None:
+        return {}
+    if not isinstance(files, Mapping):
+        return dict.fromkeys(modalities, os.fspath(files))
+    for name in files:
+        if name not in modalities:
+            raise OptionError(f"`{option}` names {name!r}, which is not one of {', '.join(modalities)}")
+    return {name: os.fspath(file) for name, file in files.items()}

@@ -1,0 +1,134 @@
+"""Pictures that are decoded once: for their features and for a thumbnail."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..featurizers import HogFeatures, PictureFeatures
+from ..featurizers.reading import opaque_picture, read_picture, require_pillow
+from ..types import FloatArray
+from .options import PictureKind
+
+if TYPE_CHECKING:
+    import PIL.Image
+
+__all__ = ["PictureReader", "is_thumbnail", "thumbnail"]
+
+_SIDE = 96
+_FORM = re.compile(r"data:image/(?:jpeg|png|webp);base64,[A-Za-z0-9+/]+={0,2}")
+_CALLER = "build"
+
+
+@dataclass
+class PictureReader:
+    """Reads pictures: each is opened and decoded once.
+
+    Parameters
+    ----------
+    paths : dict of paths by name
+    kind : PictureKind
+        Decides on the features.
+    thumbnails : bool
+        Whether to make thumbnails.
+    skip : bool
+        Whether pictures that cannot be read are left out. Otherwise they are an error.
+
+    Attributes
+    ----------
+    featurizer : the featurizer of this kind of pictures
+    thumbnails_by_name : dict
+        Thumbnails of all pictures that were read, until they are taken out.
+    broken : set of names
+        Pictures that could not be read.
+    """
+
+    paths: Mapping[str, Path]
+    kind: PictureKind
+    thumbnails: bool
+    skip: bool
+    thumbnails_by_name: dict[str, str] = field(default_factory=dict)
+    broken: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        require_pillow(_CALLER)
+        photo = self.kind is PictureKind.photo
+        self.featurizer: PictureFeatures | HogFeatures = PictureFeatures().fit() if photo else HogFeatures()
+
+    def read(self, names: Sequence[str]) -> tuple[list[str], FloatArray]:
+        """Names of the pictures that could be read, and their features."""
+        good, pixels = [], []
+        for name in names:
+            try:
+                picture = _decode(self.paths[name], self.featurizer.size)
+            except InputError as error:
+                if not self.skip:
+                    raise InputError(f"{error} Use `skip` to leave such pictures out.") from error
+                self.broken.add(name)
+                continue
+            good.append(name)
+            pixels.append(self._pixels(picture))
+            if self.thumbnails:
+                self.thumbnails_by_name[name] = _as_address(picture)
+        if not good:
+            return good, np.empty((0, self.featurizer.n_features), dtype=np.float32)
+        return good, self.featurizer.transform(np.stack(pixels))
+
+    def _pixels(self, picture: PIL.Image.Image) -> Any:
+        """The small square array that the features are computed from."""
+        mode = "RGB" if self.kind is PictureKind.photo else "L"
+        return read_picture(picture, size=self.featurizer.size, mode=mode, caller=_CALLER)  # type: ignore[arg-type]
+
+
+def thumbnail(path: Path) -> str:
+    """A picture file as a ``data:`` address of at most 96 × 96 pixels."""
+    return _as_address(_decode(path, _SIDE))
+
+
+def is_thumbnail(value: Any) -> bool:
+    """Whether a value of a payload is the ``data:`` address of a picture, and contains nothing else.
+
+    Examples
+    --------
+    >>> is_thumbnail("data:image/png;base64,iVBORw0KGgo="), is_thumbnail("data:text/html,<script>")
+    (True, False)
+    """
+    return isinstance(value, str) and _FORM.fullmatch(value) is not None
+
+
+def _decode(path: Path, side: int) -> PIL.Image.Image:
+    """A decoded picture, upright and opaque, with at least ``2 * side`` pixels a side if the file has them."""
+    import PIL.Image
+
+    try:
+        with PIL.Image.open(path) as image:
+            # A JPEG can be decoded at a fraction of its size, several times faster. The features of
+            # a path are computed in the same way: equal pictures have to get equal codes.
+            image.draft("RGB", (2 * side, 2 * side))
+            return opaque_picture(image)
+    except FileNotFoundError as error:
+        raise InputError(f"{_CALLER}: there is no picture {path}.") from error
+    except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{_CALLER}: {path} cannot be read as a picture ({reason}).") from error
+
+
+def _as_address(picture: PIL.Image.Image) -> str:
+    """A thumbnail as JPEG or PNG, whichever is smaller."""
+    small = picture.convert("RGB")
+    small.thumbnail((_SIDE, _SIDE))
+    encoded = {}
+    for name in ("jpeg", "png"):
+        with io.BytesIO() as buffer:
+            small.save(buffer, name, quality=80, optimize=True)
+            encoded[name] = buffer.getvalue()
+    name = min(encoded, key=lambda name: len(encoded[name]))
+    return f"data:image/{name};base64,{base64.b64encode(encoded[name]).decode()}"

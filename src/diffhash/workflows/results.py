@@ -1,0 +1,274 @@
+"""What the workflows return: plain values, which :meth:`Result.to_dict` turns into JSON types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..stores import Hit
+
+__all__ = [
+    "BuildResult",
+    "Direction",
+    "EncodeResult",
+    "EvaluateResult",
+    "ExportResult",
+    "FileInfo",
+    "FitResult",
+    "ModalityInfo",
+    "ModelInfo",
+    "QueryResult",
+    "Result",
+    "VerifyResult",
+]
+
+
+class Result:
+    """Base of the results."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as a dict that JSON can hold."""
+        plain: dict[str, Any] = _plain(self)
+        return plain
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+@dataclass(frozen=True)
+class ModalityInfo(Result):
+    """One modality of a model.
+
+    Attributes
+    ----------
+    name : str
+    features : int
+        Number of features.
+    raw : str or None
+        Kind of the featurizer for raw objects, if there is one.
+    """
+
+    name: str
+    features: int
+    raw: str | None
+
+
+@dataclass(frozen=True)
+class ModelInfo(Result):
+    """What a model is.
+
+    Examples
+    --------
+    >>> ModelInfo("DiffHash", 64, (ModalityInfo("text", 1200, "tfidf"),)).to_dict()
+    {'method': 'DiffHash', 'bits': 64, 'modalities': [{'name': 'text', 'features': 1200, 'raw': 'tfidf'}]}
+    """
+
+    method: str
+    bits: int
+    modalities: tuple[ModalityInfo, ...]
+
+
+@dataclass(frozen=True)
+class FitResult(Result):
+    """A model file that was written.
+
+    Attributes
+    ----------
+    path : Path
+    model : ModelInfo
+    learned_from : str
+        For people: "400 aligned rows".
+    seconds : float
+        Time of learning.
+    size : int
+        Bytes of the file.
+    """
+
+    path: Path
+    model: ModelInfo
+    learned_from: str
+    seconds: float
+    size: int
+
+
+@dataclass(frozen=True)
+class BuildResult(Result):
+    """A collection that was written.
+
+    Attributes
+    ----------
+    path : Path
+    objects : int
+        Objects in the collection.
+    model : ModelInfo
+    learned_from : str
+        For people: "400 aligned rows", or the file of the model.
+    left_out : int
+        Rows and pictures that were left out.
+    seconds : float
+    size : int
+        Bytes of the file.
+    """
+
+    path: Path
+    objects: int
+    model: ModelInfo
+    learned_from: str
+    left_out: int
+    seconds: float
+    size: int
+
+
+@dataclass(frozen=True)
+class EncodeResult(Result):
+    """A file of codes that was written."""
+
+    path: Path
+    modality: str
+    rows: int
+    bits: int
+    seconds: float
+    size: int
+
+
+@dataclass(frozen=True)
+class QueryResult(Result):
+    """Answers of a collection.
+
+    Attributes
+    ----------
+    query : str
+        For people: the words, the id, or the name of the file.
+    modality : str
+        Modality of the query.
+    into : str
+        Modality that was searched.
+    hits : tuple of tuples of Hit
+        One tuple for each query, nearest first.
+    known_words : bool
+        False if the query is text and no training text contains any of its words.
+    """
+
+    query: str
+    modality: str
+    into: str
+    hits: tuple[tuple[Hit, ...], ...]
+    known_words: bool = True
+
+
+@dataclass(frozen=True)
+class Direction(Result):
+    """Quality of retrieval from one modality into another.
+
+    Attributes
+    ----------
+    query : str
+        Modality of the queries.
+    into : str
+        Modality of the items.
+    queries : int
+        Queries that have relevant items.
+    without_relevant : int
+        Queries that were left out, as nothing is relevant for them.
+    items : int
+    mean_average_precision : float
+    interval : (float, float)
+        95 % interval of it over the queries.
+    equal_error_rate : float
+    precision_at_10, recall_at_1, recall_at_10 : float
+    """
+
+    query: str
+    into: str
+    queries: int
+    without_relevant: int
+    items: int
+    mean_average_precision: float
+    interval: tuple[float, float]
+    equal_error_rate: float
+    precision_at_10: float
+    recall_at_1: float
+    recall_at_10: float
+
+
+@dataclass(frozen=True)
+class EvaluateResult(Result):
+    """Quality of retrieval in every direction."""
+
+    directions: tuple[Direction, ...]
+
+
+@dataclass(frozen=True)
+class ExportResult(Result):
+    """Files that were written from a collection.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+    format : str
+    modality : str or None
+        None if all modalities were exported.
+    codes : int
+        Number of codes.
+    """
+
+    paths: tuple[Path, ...]
+    format: str
+    modality: str | None
+    codes: int
+
+
+@dataclass(frozen=True)
+class FileInfo(Result):
+    """What a file is.
+
+    Attributes
+    ----------
+    file : str
+    kind : str
+        "model", "collection", "codes", "features", "array" or "table".
+    size : int
+        Bytes of the file.
+    model : ModelInfo or None
+        The model, if the file contains one.
+    details : dict
+        More facts, which depend on the kind.
+    """
+
+    file: str
+    kind: str
+    size: int
+    model: ModelInfo | None
+    details: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class VerifyResult(Result):
+    """Whether a file is in order.
+
+    Attributes
+    ----------
+    file : str
+    kind : str
+        "model", "collection" or "data".
+    problems : tuple of str
+        Empty if the file is in order.
+    """
+
+    file: str
+    kind: str
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no problem was found."""
+        return not self.problems

@@ -1,0 +1,157 @@
+"""``search``: ask a collection with words, a picture, vectors, or one of its items."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputFileError
+from ..files import Source, open_features
+from ..files.arrays import load_array
+from ..model import HashModel
+from ..stores import Collection
+from .models import choose_modality
+from .options import FileName, OptionError
+from .results import QueryResult
+
+__all__ = ["search"]
+
+#: Kind of the featurizer of texts.
+_TEXT = "tfidf"
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+
+
+def search(
+    collection: FileName | Collection,
+    *,
+    text: str | None = None,
+    image: FileName | None = None,
+    vector: FileName | None = None,
+    item: int | str | None = None,
+    modality: str | None = None,
+    into: str | None = None,
+    k: int = 10,
+    where: Mapping[str, Any] | None = None,
+) -> QueryResult:
+    """Search a collection. Exactly one of ``text``, ``image``, ``vector`` and ``item`` is given.
+
+    Parameters
+    ----------
+    collection : file, or an open Collection
+    text : str
+        Words.
+    image : file
+        A picture.
+    vector : file
+        Features; each row is a query.
+    item : id
+        An object of the collection. It is not found itself.
+    modality : str, optional
+        Modality of the query. By default the one that fits.
+    into : str, optional
+        Modality to search. By default the first other one.
+    k : int
+        Number of hits for each query.
+    where : dict, optional
+        Filter on payloads, see :meth:`diffhash.Collection.search`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import diffhash as dh, numpy as np
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> x = np.random.default_rng(0).normal(size=(200, 8))
+    >>> hasher = dh.DiffHash(n_bits=4).fit({"x": x, "y": x[:, :4]}, dh.Pairs.aligned(200))
+    >>> with dh.Collection.create(folder / "x.dh", hasher) as c:
+    ...     _ = c.add(x, modality="x")
+    >>> result = search(folder / "x.dh", item=3, into="x", k=2)
+    >>> result.modality, len(result.hits[0])
+    ('x', 2)
+    """
+    if sum(value is not None for value in (text, image, vector, item)) != 1:
+        raise OptionError("give one of `text`, `image`, `vector` and `item`")
+    with _opened(collection) as store:
+        model = store.model
+        _check_known(model, modality, "modality")
+        _check_known(model, into, "into")
+        vectors = None if vector is None else _read_vectors(vector)
+        modality = modality or _modality_of_query(model, text, image, vector, vectors)
+        into = into or next((name for name in model.modalities if name != modality), modality)
+        options: dict[str, Any] = {"modality": modality, "into": into, "k": k, "where": where}
+        known_words = True
+        if item is not None:
+            hits = [store.search_item(_stored_id(store, item), **options)]
+        elif vectors is not None:
+            hits = store.search(vectors, **options)
+        else:
+            known_words = text is None or bool(abs(model.featurize([text], modality=modality)).sum())
+            raw = text if image is None else _existing_picture(image)
+            hits = store.search_raw([raw], **options)
+    query = next(value for value in (text, image, vector, item) if value is not None)
+    return QueryResult(
+        query=str(query) if isinstance(query, int) else os.fspath(query),
+        modality=modality,
+        into=into,
+        hits=tuple(tuple(found) for found in hits),
+        known_words=known_words,
+    )
+
+
+def _opened(collection: FileName | Collection) -> AbstractContextManager[Collection]:
+    if isinstance(collection, Collection):
+        return nullcontext(collection)
+    if not Path(collection).exists():
+        raise InputFileError(f"{collection}: there is no such file.")
+    return Collection.open(collection)
+
+
+def _check_known(model: HashModel, modality: str | None, option: str) -> None:
+    if modality is not None and modality not in model.modalities:
+        known = ", ".join(model.modalities)
+        raise OptionError(f"`{option}`: the collection has no {modality!r}. It has {known}")
+
+
+def _modality_of_query(
+    model: HashModel, text: str | None, image: FileName | None, vector: FileName | None, vectors: Any
+) -> str:
+    if vector is not None:
+        matching = [name for name, n in model.n_features.items() if n == vectors.shape[1]]
+        # The other function knows how to say what is wrong.
+        return matching[0] if len(matching) == 1 else choose_modality(model, open_features(vector), None)
+    if text is None and image is None:
+        return model.modalities[0]
+    kinds = {name: featurizer.kind for name, featurizer in model.featurizers.items()}
+    matching = [name for name, kind in kinds.items() if (kind == _TEXT) == (text is not None)]
+    if len(matching) == 1:
+        return matching[0]
+    what = "words" if text is not None else "pictures"
+    if matching:
+        raise InputFileError(f"several modalities take {what}: say `modality`.")
+    raise InputFileError(f"this collection was not built from {what}. Ask with features: `vector`.")
+
+
+def _read_vectors(name: FileName) -> Any:
+    source = Source.parse(name)
+    if source.kind in (".npy", ".npz"):
+        array = load_array(source)
+        if array.ndim == 1:
+            return array.reshape(1, -1)
+    return np.asarray(open_features(source).array())
+
+
+def _existing_picture(image: FileName) -> Path:
+    if not Path(image).is_file():
+        raise InputFileError(f"{image}: there is no such picture.")
+    return Path(image)
+
+
+def _stored_id(store: Collection, item: int | str) -> int | str:
+    """An id as it is stored: "3" is a number in a collection whose ids are numbers."""
+    text = str(item)
+    return int(text) if store.id_kind == "int" and _WHOLE.fullmatch(text) else text

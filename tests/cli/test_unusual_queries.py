@@ -1,0 +1,67 @@
+"""``search`` with ids, words and filters that look like numbers, or are not valid text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import diffhash as dh
+from diffhash.cli.app import run_app
+from diffhash.cli.parsing import parse_where
+
+
+def run(capsys, *arguments):
+    """In this process: status, stdout, stderr."""
+    status = run_app([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+@pytest.fixture
+def numbered(files, tmp_path):
+    with dh.Collection.create(tmp_path / "c.dh", files.hasher) as c:
+        for m in ("x", "y"):
+            c.add(files.data.test.views[m][:5], modality=m, ids=[-1, 0, 1, 2, 3])
+    return tmp_path / "c.dh"
+
+
+@pytest.mark.parametrize("item", ["²", "٣", "9" * 5000, "9" * 19, "one"])
+def test_an_id_that_is_not_a_number_is_not_found(item, numbered, capsys):
+    status, out, err = run(capsys, "search", numbered, "--item", item)
+
+    assert (status, out) == (1, "")
+    assert "unexpected" not in err
+    assert err.count("\n") == 1
+
+
+def test_a_negative_id_is_a_number(numbered, capsys):
+    status, out, _ = run(capsys, "search", numbered, "--item=-1", "--json", "-k", 1)
+
+    assert status == 0
+    assert len(json.loads(out)["results"][0]) == 1
+
+
+def test_words_that_are_not_valid_text_make_a_page(tmp_path, capsys):
+    captions = ["red square", "blue disc", "green line"]
+    hasher = dh.DiffHash(n_bits=2)
+    texts = dh.featurizers.TfidfFeatures().fit(captions)
+    features = texts.transform(captions)
+    hasher.fit({"text": features, "other": features}, dh.Pairs.aligned(3))
+    hasher.set_featurizers({"text": texts})
+    with dh.Collection.create(tmp_path / "c.dh", hasher) as c:
+        c.add_raw(captions, modality="text")
+    page = tmp_path / "p.html"
+
+    status, _, err = run(
+        capsys, "search", tmp_path / "c.dh", "red \udce9", "--into", "text", "--open", "--page", page
+    )
+
+    assert (status, err) == (0, "")
+    assert "red ?" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_words_that_json_would_take_for_numbers(word):
+    assert parse_where([f"name={word}"]) == {"name": {"eq": word}}
+    assert parse_where(["year=1e3"]) == {"year": {"eq": 1000.0}}
