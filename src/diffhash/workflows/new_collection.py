@@ -50,7 +50,7 @@ def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
         # SQLite would read the log of the old file into the new one.
         for suffix in ("-wal", "-shm", "-journal"):
             Path(f"{os.fspath(path)}{suffix}").unlink(missing_ok=True)
-        lock.forget()
+        lock.clear_mark()
     finally:
         lock.release()
 

@@ -74,7 +74,7 @@ class WriterLock:
         # Without the number of the device, which may change after a restart.
         self._write(f"{Path(self._name).stat().st_ino} {identity}")
 
-    def forget(self) -> None:
+    def clear_mark(self) -> None:
         """Empty the lock file: there is no write-ahead log that could belong to another file."""
         self._write("")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,21 +40,21 @@ def store_payloads(db: Database, keys: NDArray[np.int64], texts: Sequence[str | 
         return
     fields = indexed_fields(db)
     if fields:
-        _unindex(db, fields, np.array([row[0] for row in rows], dtype=np.int64))
+        _delete_entries(db, fields, np.array([row[0] for row in rows], dtype=np.int64))
     db.executemany(
         "INSERT INTO payloads (key, crc, payload) VALUES (?, ?, ?) "
         "ON CONFLICT (key) DO UPDATE SET crc = excluded.crc, payload = excluded.payload",
         rows,
     )
     if fields:
-        _index(db, fields, ((key, json.loads(text)) for key, _, text in rows))
+        _insert_entries(db, _entries(fields, ((key, json.loads(text)) for key, _, text in rows)))
 
 
 def delete_payloads(db: Database, keys: NDArray[np.int64]) -> None:
     """Remove the payloads of removed objects; within a transaction."""
     fields = indexed_fields(db)
     if fields:
-        _unindex(db, fields, keys)
+        _delete_entries(db, fields, keys)
     db.executemany("DELETE FROM payloads WHERE key = ?", ((key,) for key in keys.tolist()))
 
 
@@ -88,31 +88,28 @@ def index_field(db: Database, name: str) -> None:
         return
     field = db.execute("INSERT INTO fields (name) VALUES (?)", (name.encode(),)).lastrowid
     assert field is not None
-    entries = []
-    for key, text in db.execute("SELECT key, payload FROM payloads"):
-        kind = kind_of(json.loads(text).get(name))
-        if kind is not None:
-            entries.append((field, *kind, key))
+    payloads = ((key, json.loads(text)) for key, text in db.execute("SELECT key, payload FROM payloads"))
     # Sorted as the table is, so that it is written sequentially.
-    entries.sort()
-    db.executemany("INSERT INTO field_values (field, kind, value, key) VALUES (?, ?, ?, ?)", entries)
+    _insert_entries(db, sorted(_entries({name: field}, payloads)))
 
 
-def _index(db: Database, fields: Mapping[str, int], payloads: Iterable[tuple[int, dict[str, Any]]]) -> None:
-    entries = []
+def _entries(
+    fields: Mapping[str, int], payloads: Iterable[tuple[int, dict[str, Any]]]
+) -> Iterator[tuple[int, int, Any, int]]:
+    """Rows (field, kind, value, key) of the index; null and missing fields have none."""
     for key, payload in payloads:
         for name, field in fields.items():
             kind = kind_of(payload.get(name))
             if kind is not None:
-                entries.append((field, *kind, key))
+                yield field, *kind, key
+
+
+def _insert_entries(db: Database, entries: Iterable[tuple[int, int, Any, int]]) -> None:
     db.executemany("INSERT INTO field_values (field, kind, value, key) VALUES (?, ?, ?, ?)", entries)
 
 
-def _unindex(db: Database, fields: Mapping[str, int], keys: NDArray[np.int64]) -> None:
-    entries = []
-    for key, payload in fetch_payloads(db, keys).items():
-        for name, field in fields.items():
-            kind = kind_of(payload.get(name))
-            if kind is not None:
-                entries.append((field, *kind, key))
-    db.executemany("DELETE FROM field_values WHERE field = ? AND kind = ? AND value = ? AND key = ?", entries)
+def _delete_entries(db: Database, fields: Mapping[str, int], keys: NDArray[np.int64]) -> None:
+    db.executemany(
+        "DELETE FROM field_values WHERE field = ? AND kind = ? AND value = ? AND key = ?",
+        _entries(fields, fetch_payloads(db, keys).items()),
+    )
