@@ -5,7 +5,7 @@ the name of the file selects a part of it: an array of an ``.npz`` file, a colum
 """
 
 from .arrays import load_array, read_header
-from .codes_file import CodesWriter, read_codes
+from .codes_file import CodesWriter, is_codes_file, read_codes
 from .encode_features import encode_file
 from .features import FeatureFile, open_features
 from .pairs_and_labels import read_ids, read_labels, read_pairs
@@ -21,6 +21,7 @@ __all__ = [
     "Source",
     "TableFile",
     "encode_file",
+    "is_codes_file",
     "list_pictures",
     "load_array",
     "open_features",

@@ -15,10 +15,10 @@ from numpy.lib import format as npy
 from ..atomic_write import replacing
 from ..errors import InputFileError
 from ..types import CodeArray
-from .arrays import load_array
+from .arrays import load_array, read_header
 from .source import Source
 
-__all__ = ["CodesWriter", "read_codes"]
+__all__ = ["CodesWriter", "is_codes_file", "read_codes"]
 
 
 class CodesWriter:
@@ -96,3 +96,13 @@ def read_codes(source: str | os.PathLike[str] | Source) -> CodeArray:
             "Use diffhash encode to make codes from features."
         )
     return codes
+
+
+def is_codes_file(path: Path) -> bool:
+    """Whether a file is an ``.npy`` file of packed codes."""
+    try:
+        with path.open("rb") as file:
+            shape, _, dtype = read_header(file, Source(path))
+    except InputFileError:
+        return False
+    return dtype == np.uint8 and len(shape) == 2

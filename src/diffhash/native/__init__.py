@@ -3,11 +3,12 @@
 Every kernel gives the same results. :func:`build_info` tells which one is in use.
 """
 
+from ..types import RangeResult, SearchResult
 from .dispatch import BuildInfo, available_kernels, build_info
 from .distance_table import distance_table
 from .joint_counts import joint_counts
 from .packing import pack_signs, project_and_pack
-from .search import RangeResult, SearchResult, top_k, within
+from .search import top_k, within
 
 __all__ = [
     "BuildInfo",

@@ -8,42 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..threads import thread_count
-from ..types import CodeArray
+from ..types import CodeArray, RangeResult, SearchResult
 from . import checks, dispatch
 from .keyword_only import keyword_only
 
-__all__ = ["IndexedCodes", "RangeResult", "SearchResult", "top_k", "within"]
-
-
-class SearchResult(NamedTuple):
-    """The nearest codes of every query, in order of (distance, id).
-
-    Attributes
-    ----------
-    ids : int64 array of shape (q, min(k, n))
-        Ids of the codes, or their row numbers if there are no ids.
-    distances : uint16 array of shape (q, min(k, n))
-    """
-
-    ids: NDArray[np.int64]
-    distances: NDArray[np.uint16]
-
-
-class RangeResult(NamedTuple):
-    """All codes within a radius of every query, in order of (distance, id).
-
-    Attributes
-    ----------
-    offsets : int64 array of shape (q + 1,)
-        Query ``i`` found ``ids[offsets[i]:offsets[i + 1]]``.
-    ids : int64 array
-        Ids of the codes, or their row numbers if there are no ids.
-    distances : uint16 array of the same length
-    """
-
-    offsets: NDArray[np.int64]
-    ids: NDArray[np.int64]
-    distances: NDArray[np.uint16]
+__all__ = ["IndexedCodes", "top_k", "within"]
 
 
 class IndexedCodes(NamedTuple):

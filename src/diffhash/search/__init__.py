@@ -1,6 +1,6 @@
 """Search over packed codes: an exact index and asymmetric ranking. :mod:`.sequential` compares two codes bit by bit."""
 
-from ..native.search import RangeResult, SearchResult
+from ..types import RangeResult, SearchResult
 from .asymmetric import RankedResult, asymmetric_scale, asymmetric_scores, asymmetric_search
 from .index import HammingIndex
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import IndexFileError, InputError, ParameterError, UnknownIdError
-from ..native.search import RangeResult, SearchResult, run_top_k, run_within
-from ..types import CodeArray
+from ..native.search import run_top_k, run_within
+from ..types import CodeArray, RangeResult, SearchResult
 from ..validation import as_array
 from .code_buffer import CodeBuffer
 from .faiss_index import codes_from_faiss, codes_to_faiss

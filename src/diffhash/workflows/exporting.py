@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import InputFileError
+from ..files import is_codes_file
 from ..stores import Collection
 from .options import FileName, OptionError
-from .outputs import check_output, is_codes_file
+from .outputs import check_output
 from .results import ExportResult
 
 __all__ = ["EXPORT_FORMATS", "export"]

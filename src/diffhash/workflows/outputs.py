@@ -6,11 +6,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-import numpy as np
-
 from ..errors import InputFileError
-from ..files import Source
-from ..files.arrays import read_header
+from ..files import is_codes_file
 from ..model.file import is_model_file
 from ..stores.sqlite.schema import is_collection_file
 from .options import FileName, OptionError
@@ -21,7 +18,6 @@ __all__ = [
     "check_model_output",
     "check_output",
     "check_page_output",
-    "is_codes_file",
 ]
 
 
@@ -83,13 +79,3 @@ def _possible_files(name: FileName) -> Iterator[Path]:
     """Files that a name can mean: FILE, or FILE#PART."""
     text = os.fspath(name)
     yield from (Path(file) for file in (text, text.rpartition("#")[0]) if file)
-
-
-def is_codes_file(path: Path) -> bool:
-    """Whether a file is an ``.npy`` file of packed codes."""
-    try:
-        with path.open("rb") as file:
-            shape, _, dtype = read_header(file, Source(path))
-    except InputFileError:
-        return False
-    return dtype == np.uint8 and len(shape) == 2

@@ -13,7 +13,7 @@ from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
 from . import segments
 from .database import Database
-from .schema import STRING_IDS, codes_stream, removals_stream
+from .segments import STRING_IDS, codes_stream, removals_stream
 from .snapshot import Snapshot
 from .string_ids import pack_strings
 

@@ -32,20 +32,15 @@ from ...errors import CollectionFileError, NewerCollectionError
 __all__ = [
     "APPLICATION_ID",
     "FORMAT_VERSION",
-    "STRING_IDS",
     "check_schema",
-    "codes_stream",
     "is_collection_file",
     "new_file",
-    "removals_stream",
 ]
 
 #: "dhsh". SQLite reserves this number for the program that a file belongs to.
 APPLICATION_ID = 0x64687368
 #: Goes up when older releases cannot read what this one writes.
 FORMAT_VERSION = 1
-#: Stream of the string ids.
-STRING_IDS = 0
 
 _TABLES = {
     "meta": "CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL)",
@@ -60,16 +55,6 @@ _TABLES = {
         "key INTEGER NOT NULL, PRIMARY KEY (field, kind, value, key)) WITHOUT ROWID"
     ),
 }
-
-
-def codes_stream(modality: int) -> int:
-    """Stream of the codes of a modality."""
-    return 1 + 2 * modality
-
-
-def removals_stream(modality: int) -> int:
-    """Stream of the positions that were removed from the codes of a modality."""
-    return 2 + 2 * modality
 
 
 def new_file(model: bytes, n_bits: int, modalities: Sequence[str]) -> bytes:

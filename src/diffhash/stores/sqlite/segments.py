@@ -16,15 +16,27 @@ from numpy.typing import NDArray
 from ...errors import CollectionFileError
 from .database import Database
 from .packed_numbers import pack_numbers, unpack_numbers
-from .schema import STRING_IDS
 from .string_ids import join_packed_strings
 
-__all__ = ["Segment", "append", "clear", "read"]
+__all__ = ["STRING_IDS", "Segment", "append", "clear", "codes_stream", "read", "removals_stream"]
+
+#: Stream of the string ids.
+STRING_IDS = 0
 
 #: Maximum number of entries in a merged segment.
 _MAX_MERGED = 4096
 #: A larger addition is split into several segments of this many bytes.
 _MAX_BYTES = 1 << 25
+
+
+def codes_stream(modality: int) -> int:
+    """Stream of the codes of a modality."""
+    return 1 + 2 * modality
+
+
+def removals_stream(modality: int) -> int:
+    """Stream of the positions that were removed from the codes of a modality."""
+    return 2 + 2 * modality
 
 
 @dataclass(frozen=True)

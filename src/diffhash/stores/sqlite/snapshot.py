@@ -16,7 +16,7 @@ from ..ids import Ids
 from . import segments
 from .database import Database
 from .modality_codes import ModalityCodes, code_block, from_parts
-from .schema import STRING_IDS, codes_stream, removals_stream
+from .segments import STRING_IDS, codes_stream, removals_stream
 from .string_ids import StringIds
 
 __all__ = ["Snapshot"]

@@ -18,7 +18,7 @@ from ..protocol import Id
 from . import segments
 from .payloads import delete_payloads, index_field, store_payloads
 from .reading import Reading
-from .schema import STRING_IDS, codes_stream, removals_stream
+from .segments import STRING_IDS, codes_stream, removals_stream
 from .snapshot import Snapshot
 from .string_ids import pack_strings
 
