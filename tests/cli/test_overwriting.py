@@ -79,7 +79,7 @@ REFUSED = {
 @pytest.mark.parametrize(("arguments", "status", "words"), REFUSED.values(), ids=REFUSED)
 def test_nothing_of_another_kind_is_replaced(arguments, status, words, here, capsys, monkeypatch):
     before = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
-    for module in ("learning", "fitting"):
+    for module in ("learn_model", "fitting"):
         # It is known before any work.
         monkeypatch.setattr(f"diffhash.workflows.{module}.learn", lambda *_, **__: pytest.fail("worked"))
 
