@@ -9,6 +9,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.cli.app import run_app
+from diffhash.hashers import BaseHasher
 
 FAST = ["--method", "diff", "--bits", "4"]
 
@@ -79,9 +80,8 @@ REFUSED = {
 @pytest.mark.parametrize(("arguments", "status", "words"), REFUSED.values(), ids=REFUSED)
 def test_nothing_of_another_kind_is_replaced(arguments, status, words, here, capsys, monkeypatch):
     before = {path.name: path.read_bytes() for path in here.iterdir() if path.is_file()}
-    for module in ("learn_model", "fitting"):
-        # It is known before any work.
-        monkeypatch.setattr(f"diffhash.workflows.{module}.learn", lambda *_, **__: pytest.fail("worked"))
+    # The error comes before anything is learned.
+    monkeypatch.setattr(BaseHasher, "fit", lambda *_, **__: pytest.fail("learned"))
 
     got, err = run(capsys, *arguments)
 
