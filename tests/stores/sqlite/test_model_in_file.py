@@ -13,6 +13,8 @@ import diffhash as dh
 from diffhash.errors import CollectionFileError
 from diffhash.featurizers import TfidfFeatures
 
+from .helpers import sql
+
 
 def test_the_model_and_its_estimator(path, filled, hasher, views):
     assert isinstance(filled.model, dh.HashModel)
@@ -45,6 +47,17 @@ def test_a_model_whose_estimator_cannot_be_made(path, filled, monkeypatch):
     with pytest.raises(CollectionFileError, match="no such parameter"):
         _ = filled.hasher
     assert len(filled.search_item(3, into="y", modality="x")) == 10
+
+
+def test_a_stored_query_whose_model_is_damaged_is_still_a_query(path, filled):
+    """The stored code is enough: the model is not read."""
+    expected = filled.search_item(7, modality="x", into="y")
+    filled.close()
+    sql(path, "UPDATE meta SET value = x'00' WHERE name = 'model'")
+    with dh.Collection.open(path) as collection:
+        assert collection.search_item(7, modality="x", into="y") == expected
+        with pytest.raises(CollectionFileError, match=r"model .* is damaged"):
+            _ = collection.model
 
 
 SEARCH = """

@@ -20,11 +20,11 @@ from ...model import HashModel, model_of
 from ..hashed import HashedStore
 from .database import Database
 from .lock import WriterLock
-from .maintenance import Maintenance
+from .maintenance import MaintenanceMixin
 from .model_loading import check_featurizers, check_n_bits, copy_model, with_own_featurizers
 from .schema import is_collection_file, new_file
-from .searching import Searching
-from .writing import Writing
+from .searching import SearchMixin
+from .writing import WriteMixin
 
 if TYPE_CHECKING:
     from ...hashers import BaseHasher
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Collection"]
 
 
-class Collection(Searching, Writing, Maintenance, HashedStore):
+class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
     """A searchable collection in one SQLite file: model, codes, ids and payloads.
 
     :meth:`create` makes one and :meth:`open` opens it; it is a context manager. When a call that writes

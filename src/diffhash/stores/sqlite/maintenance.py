@@ -15,7 +15,7 @@ from ...validation import check_choice
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
 from .model_loading import check_n_bits, copy_model
 from .payloads import indexed_fields
-from .reading import Reading
+from .reading import ReadMixin
 from .rewrite import encode_all, rewrite_streams
 from .schema import FORMAT_VERSION
 from .stored_model import store_model
@@ -24,7 +24,7 @@ from .verify import VerifyReport, verify
 if TYPE_CHECKING:
     from ...hashers import BaseHasher
 
-__all__ = ["CollectionStats", "Maintenance"]
+__all__ = ["CollectionStats", "MaintenanceMixin"]
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class CollectionStats:
     indexed_fields: tuple[str, ...]
 
 
-class Maintenance(Reading):
+class MaintenanceMixin(ReadMixin):
     """The part of a collection that maintains it."""
 
     def stats(self) -> CollectionStats:
