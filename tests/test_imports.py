@@ -58,3 +58,38 @@ def test_heavy_libraries_are_not_imported(work, unwanted):
     )
 
     assert not (HEAVY | unwanted) & set(done.stdout.split())
+
+
+THREADS = """
+import threading
+import diffhash
+errors, barrier = [], threading.Barrier(6)
+
+def use(name):
+    barrier.wait()
+    try:
+        getattr(diffhash, name)
+    except BaseException as error:
+        errors.append((name, repr(error)))
+
+names = ("Collection", "native", "HammingIndex", "evaluate", "workflows", "DiffHash")
+threads = [threading.Thread(target=use, args=(name,)) for name in names]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert not errors, errors
+"""
+
+
+def test_threads_can_use_the_package_for_the_first_time_at_once():
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", THREADS], check=True, timeout=60)
+
+
+def test_packages_are_attributes_after_importing_diffhash():
+    """Names in the documentation such as ``diffhash.search.RankedResult`` need no further import."""
+    script = (
+        "import diffhash; diffhash.search.RankedResult; diffhash.hashers.BaseHasher; diffhash.model.HashModel"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -6,8 +6,9 @@ that only searches does not import scikit-learn.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from .lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from . import codes, datasets, errors, evaluation, featurizers, native, stores, workflows
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .search.sequential import SequentialTest
     from .stores import Collection
 
-#: The module that owns each public name; the other names in ``__all__`` are modules themselves.
+#: The module that owns each public name; other names are modules themselves.
 _OWNERS = {
     "BoostedHash": "hashers",
     "Collection": "stores",
@@ -59,19 +60,15 @@ __all__ = [
 ]
 
 
+_lazy_getattr = lazy_getattr(__name__, _OWNERS)
+
+
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version
 
-        value: Any = version("diffhash")
-    elif name in _OWNERS:
-        value = getattr(import_module(f".{_OWNERS[name]}", __name__), name)
-    elif name in __all__:
-        value = import_module(f".{name}", __name__)
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+        return version("diffhash")
+    return _lazy_getattr(name)
 
 
 def __dir__() -> list[str]:

@@ -12,6 +12,7 @@ from ..errors import InputError, NonFiniteError
 from ..native import checks, pack_signs
 from ..native.search import IndexedCodes, run_top_k
 from ..types import CodeArray, FloatArray, IntArray
+from ..validation import as_array
 from .index import HammingIndex
 
 __all__ = ["RankedResult", "asymmetric_scale", "asymmetric_scores", "asymmetric_search"]
@@ -218,7 +219,7 @@ class _RowsById:
 
 
 def _check_values(query_values: Any, caller: str) -> FloatArray:
-    values = np.asarray(query_values)
+    values = as_array(query_values, f"{caller}: query_values")
     if values.ndim != 2 or not values.shape[1] or values.dtype.kind not in "fiub":
         raise InputError(
             f"{caller}: query_values must be real numbers of shape (q, n_bits), as from hasher.project, "

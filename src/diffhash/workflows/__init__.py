@@ -8,8 +8,9 @@ Modules are imported when a name is first used: searching does not import what l
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from ..lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from .encoding import encode
@@ -93,13 +94,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    for module, names in _OWNERS.items():
-        if name in names:
-            value = getattr(import_module(f".{module}", __name__), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_getattr(__name__, {name: module for module, names in _OWNERS.items() for name in names})
 
 
 def __dir__() -> list[str]:
