@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..codes import check_codes, code_bytes
 from ..errors import CodeError, InputError, ParameterError
 from ..types import CodeArray
+from ..validation import as_array
 
 MAX_BITS = 4096
 
@@ -67,7 +68,7 @@ def as_count(value: Any, name: str, least: int, *, caller: str) -> int:
 
 def as_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.int64]:
     """Check the ids of ``n`` codes, and convert them to int64."""
-    array = np.asarray(ids)
+    array = as_array(ids, f"{caller}: {name}")
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(
             f"{caller}: {name} must be whole numbers of shape (n,), got {array.dtype} of shape {array.shape}."
@@ -83,7 +84,7 @@ def as_allowed(allowed: Any, n: int, *, caller: str) -> NDArray[np.uint8] | None
     """Convert a filter to a bitmap: boolean of shape (n,), or already packed in little bit order."""
     if allowed is None:
         return None
-    array = np.asarray(allowed)
+    array = as_array(allowed, f"{caller}: allowed")
     if array.dtype == np.bool_ and array.shape == (n,):
         return np.packbits(array, bitorder="little")
     if array.dtype == np.uint8 and array.shape == (code_bytes(n),):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..errors import CodeError, InputError
 from ..threads import thread_count
 from ..types import CodeArray
+from ..validation import as_array
 from . import checks, dispatch
 from .keyword_only import keyword_only
 
@@ -26,7 +27,7 @@ class _Runs(NamedTuple):
 
 def _label_words(labels: Any, n: int, *, caller: str, name: str) -> tuple[NDArray[np.uint64], bool]:
     """Convert labels to uint64 words; the flag tells whether they are sets of labels."""
-    array = np.asarray(labels)
+    array = as_array(labels, f"{caller}: {name}")
     if len(array) != n if array.ndim else True:
         raise InputError(f"{caller}: {n} codes need {n} labels, {name} has shape {array.shape}.")
     if array.ndim == 1 and array.dtype.kind in "iub":

@@ -10,6 +10,7 @@ from ..codes import code_bytes
 from ..errors import InputError
 from ..threads import thread_count
 from ..types import CodeArray, FloatArray
+from ..validation import as_array
 from . import dispatch
 
 __all__ = ["pack_signs", "project_and_pack"]
@@ -42,13 +43,13 @@ def pack_signs(
     >>> pack_signs(np.array([[0.5, -1.0, 0.0, -2.0]]))
     array([[5]], dtype=uint8)
     """
-    values = np.asarray(projections)
+    values = as_array(projections, "pack_signs: projections")
     if values.ndim != 2:
         raise InputError(f"pack_signs: expected values of shape (n, n_bits), got {values.shape}.")
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
     values = np.ascontiguousarray(values)
-    shift = np.zeros(values.shape[1]) if offset is None else np.asarray(offset)
+    shift = np.zeros(values.shape[1]) if offset is None else as_array(offset, "pack_signs: offset")
     if shift.shape != (values.shape[1],):
         raise InputError(f"pack_signs: expected an offset of shape ({values.shape[1]},), got {shift.shape}.")
     codes = np.empty((len(values), code_bytes(values.shape[1])), dtype=np.uint8)

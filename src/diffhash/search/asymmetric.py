@@ -191,7 +191,7 @@ def asymmetric_scale(values: Any, agreement: Any) -> FloatArray:
     """
     caller = "asymmetric_scale"
     known = _check_values(values, caller)
-    shares = np.asarray(agreement, dtype=np.float64)
+    shares = as_array(agreement, f"{caller}: agreement").astype(np.float64)
     if shares.shape != (2, known.shape[1]) or not ((shares >= 0) & (shares <= 1)).all() or not len(known):
         raise InputError(
             f"{caller}: expected values of at least one object, and shares of shape (2, n_bits) between 0 and 1; "
@@ -233,7 +233,7 @@ def _check_values(query_values: Any, caller: str) -> FloatArray:
 def _scaled(values: FloatArray, scale: Any, caller: str) -> FloatArray:
     if scale is None:
         return values
-    divisor = np.asarray(scale, dtype=np.float64)
+    divisor = as_array(scale, f"{caller}: scale").astype(np.float64)
     if divisor.shape != (values.shape[1],):
         raise InputError(f"{caller}: scale must have shape ({values.shape[1]},), got {divisor.shape}.")
     if not (np.isfinite(divisor) & (divisor > 0)).all():
