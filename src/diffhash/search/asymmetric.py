@@ -12,7 +12,7 @@ from ..errors import InputError, NonFiniteError
 from ..native import checks, pack_signs
 from ..native.search import IndexedCodes, run_top_k
 from ..types import CodeArray, FloatArray, IntArray
-from ..validation import as_array
+from ..validation import as_array, check_count
 from .index import HammingIndex
 
 __all__ = ["RankedResult", "asymmetric_scale", "asymmetric_scores", "asymmetric_search"]
@@ -86,10 +86,10 @@ def asymmetric_search(
     caller = "asymmetric_search"
     if not isinstance(index, HammingIndex):
         index = HammingIndex(checks.as_codes(index, caller=caller, name="codes"))
-    k = checks.as_count(k, "k", 1, caller=caller)
+    k = check_count(k, "k", caller=caller)
     if n_candidates is None:
         n_candidates = max(10 * k, 1000)
-    n_candidates = checks.as_count(n_candidates, "n_candidates", k, caller=caller)
+    n_candidates = check_count(n_candidates, "n_candidates", caller=caller, minimum=k)
     values = _check_values(query_values, caller)
     # One snapshot, because other threads may add or remove codes.
     stored = index._buffer.current
