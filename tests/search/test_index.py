@@ -297,6 +297,8 @@ def test_an_empty_faiss_index_and_one_from_a_file_are_read(tmp_path):
 
 def test_faiss_indexes_of_other_kinds_are_refused():
     faiss = pytest.importorskip("faiss", exc_type=ImportError)
+    assert type(HammingIndex(codes_of(3)).to_faiss()) is faiss.IndexBinaryFlat
+    assert type(HammingIndex(codes_of(3), ids=[5, 6, 7]).to_faiss()) is faiss.IndexBinaryIDMap2
     with pytest.raises(InputError, match=r"expected an IndexBinaryFlat.*got IndexBinaryHNSW"):
         HammingIndex.from_faiss(faiss.IndexBinaryHNSW(64, 8))
     with pytest.raises(InputError, match="got IndexBinaryIDMap around IndexBinaryHNSW"):
