@@ -295,10 +295,14 @@ def test_an_empty_faiss_index_and_one_from_a_file_are_read(tmp_path):
     np.testing.assert_array_equal(read.get([9]), codes_of(4)[3:])
 
 
-def test_faiss_indexes_of_other_kinds_are_refused():
+def test_an_id_map_is_made_only_for_given_ids():
     faiss = pytest.importorskip("faiss", exc_type=ImportError)
     assert type(HammingIndex(codes_of(3)).to_faiss()) is faiss.IndexBinaryFlat
     assert type(HammingIndex(codes_of(3), ids=[5, 6, 7]).to_faiss()) is faiss.IndexBinaryIDMap2
+
+
+def test_faiss_indexes_of_other_kinds_are_refused():
+    faiss = pytest.importorskip("faiss", exc_type=ImportError)
     with pytest.raises(InputError, match=r"expected an IndexBinaryFlat.*got IndexBinaryHNSW"):
         HammingIndex.from_faiss(faiss.IndexBinaryHNSW(64, 8))
     with pytest.raises(InputError, match="got IndexBinaryIDMap around IndexBinaryHNSW"):
