@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import check_codes, code_bytes
-from ..errors import CodeError, InputError, ParameterError
+from ..errors import CodeError, InputError
 from ..types import CodeArray
-from ..validation import as_array
+from ..validation import as_array, check_count
 
 MAX_BITS = 4096
 
@@ -45,25 +44,12 @@ def as_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
     """Check the number of bits of a code; by default all bits of its bytes."""
     if n_bits is None:
         return 8 * width
-    bits = as_count(n_bits, "n_bits", 1, caller=caller)
+    bits = check_count(n_bits, "n_bits", caller=caller)
     if code_bytes(bits) != width:
         raise CodeError(
             f"{caller}: codes of {bits} bits have {code_bytes(bits)} bytes, got codes of {width} bytes."
         )
     return bits
-
-
-def as_count(value: Any, name: str, least: int, *, caller: str) -> int:
-    """Check a whole number that must be at least ``least``."""
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
-        raise ParameterError(f"{caller}: {name} must be a whole number, got {value!r}.") from None
-    if number < least:
-        raise ParameterError(f"{caller}: {name} must be at least {least}, got {number}.")
-    return number
 
 
 def as_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.int64]:

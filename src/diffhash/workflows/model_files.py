@@ -8,12 +8,11 @@ from ..errors import InputFileError
 from ..files import FILE_KINDS, FeatureFile, Source
 from ..model import HashModel
 from ..stores import Collection
+from ..stores.sqlite.schema import SQLITE_HEADER
 from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
 
 __all__ = ["FileKind", "choose_modality", "describe_model", "file_kind", "load_model"]
-
-_SQLITE = b"SQLite format 3\x00"
 
 
 class FileKind(StrEnum):
@@ -30,8 +29,8 @@ def file_kind(name: FileName) -> tuple[FileKind, Source]:
     if source.kind in FILE_KINDS:
         return FileKind.data, source
     with source.path.open("rb") as file:
-        head = file.read(len(_SQLITE))
-    return (FileKind.collection if head == _SQLITE else FileKind.model), source
+        head = file.read(len(SQLITE_HEADER))
+    return (FileKind.collection if head == SQLITE_HEADER else FileKind.model), source
 
 
 def load_model(name: FileName) -> HashModel:

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 from ...codes import check_codes
 from ...errors import InputError, UnknownIdError
 from ...model import HashModel
-from ...native.checks import as_count
 from ...search import HammingIndex, SearchResult
 from ...types import CodeArray
-from ...validation import as_array, known_modality
+from ...validation import as_array, check_count, known_modality
 from ..filter_syntax import Node, parse
 from ..ids import read_ids
 from ..protocol import Hit, Id
@@ -256,6 +255,6 @@ class SearchMixin(ReadMixin):
 
 
 def _query(codes: Any, into: str | None, k: Any, where: Any, *, caller: str) -> _Query:
-    k = as_count(k, "k", 1, caller=caller)
+    k = check_count(k, "k", caller=caller)
     node = None if where is None else parse(where, caller=caller)
     return _Query(np.atleast_2d(as_array(codes, f"{caller}: codes")), into, k, node, caller)
