@@ -219,7 +219,7 @@ class HashModel:
         cls,
         data: bytes,
         *,
-        name: str,
+        name: str = "the model",
         kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
         featurizers: Mapping[str, Any] | None = None,
         opened_by: str = "load",
@@ -258,8 +258,18 @@ class HashModel:
                 f"{caller}: the model has no featurizer for modality {modality!r}. "
                 f"Pass features instead, or {self._how_to_add_a_featurizer(modality)}."
             )
+        if isinstance(raw, str | bytes):
+            raise InputError(
+                f"{caller}: expected a list of objects, got one {type(raw).__name__}. Write [x]."
+            )
         features = self.featurizers[modality].transform(raw)
-        return modality, check_features(features, self.n_features[modality], caller=caller, modality=modality)
+        checked = check_features(features, self.n_features[modality], caller=caller, modality=modality)
+        if hasattr(raw, "__len__") and len(raw) != checked.shape[0]:
+            raise InputError(
+                f"{caller}: the {self.featurizers[modality].kind!r} featurizer gave {checked.shape[0]} rows for "
+                f"{len(raw)} objects. Its transform must give one row for each."
+            )
+        return modality, checked
 
     def _how_to_add_a_featurizer(self, modality: str) -> str:
         given = f"{{{modality!r}: ...}}"
