@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -161,27 +162,34 @@ import os, signal, sys
 from pathlib import Path
 from diffhash import workflows
 folder, out = Path(sys.argv[1]), sys.argv[2]
-def kill(step):
-    if step.name == "adding captions":
+def kill(step=None):
+    if step is None or step.name == "adding captions":
         os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[3] == "early":
+    # Before the empty collection gets its temporary name.
+    import diffhash.atomic_write
+    diffhash.atomic_write.os.fsync = lambda handle: kill()
 workflows.build_folder(folder / "pictures", folder / "captions.csv", out, overwrite=True, progress=kill,
     learning=workflows.LearningOptions("diff", 4))
 """
 
 
-def test_a_build_after_one_that_was_killed_starts_cleanly(photos, tmp_path):
+@pytest.mark.parametrize(
+    ("when", "left_over"), [("early", r"\.\.s\.dh\..*\.part"), ("late", r"\.s\.dh\..*\.part-wal")]
+)
+def test_a_build_after_one_that_was_killed_starts_cleanly(when, left_over, photos, tmp_path):
     """The killed one leaves temporary files, and the old collection. The next one removes them."""
     out = tmp_path / "s.dh"
     build(photos, out)
     before = out.read_bytes()
     (tmp_path / ".s.dh.bak.0123abcd.part").write_text("of another file")
 
-    killed = subprocess.run([sys.executable, "-c", KILLED, photos, out], timeout=120)
+    killed = subprocess.run([sys.executable, "-c", KILLED, photos, out, when], timeout=120)
 
     assert killed.returncode == -signal.SIGKILL
     assert out.read_bytes() == before
     left = {path.name for path in tmp_path.iterdir()}
-    assert any(name.startswith(".s.dh.") and name.endswith(".part-wal") for name in left), left
+    assert any(re.fullmatch(left_over, name) for name in left), left
 
     result = build(photos, out, overwrite=True)
 
