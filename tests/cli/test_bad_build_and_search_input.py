@@ -61,7 +61,11 @@ BAD = {
     "search no collection": (["search", "{f}/model.dhm", "red"], 1, "model.dhm"),
     "search no picture": (["search", "{s}", "--image", "none.png"], 1, "none.png"),
     "search a text as a picture": (["search", "{s}", "--image", "{f}/pairs.csv"], 1, "cannot be read"),
-    "search vector width": (["search", "{s}", "--vector", "{f}/test_x.npy"], 2, "say --modality"),
+    "search vector width": (
+        ["search", "{s}", "--vector", "{f}/test_x.npy"],
+        2,
+        "no modality of the model has 128 features",
+    ),
     "search unknown item": (["search", "{s}", "--item", "none"], 1, "none"),
     "search into": (["search", "{s}", "red", "--into", "sound"], 2, "no 'sound'"),
     "search modality": (["search", "{s}", "red", "--modality", "sound"], 2, "no 'sound'"),
