@@ -129,6 +129,20 @@ def search_to_page(
         Gives the HTML, as :func:`diffhash.report.search_page.search_page`.
     image, vector, **query
         As for :func:`search`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import diffhash as dh, numpy as np
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> x = np.random.default_rng(0).normal(size=(200, 8))
+    >>> hasher = dh.DiffHash(n_bits=4).fit({"x": x, "y": x[:, :4]}, dh.Pairs.aligned(200))
+    >>> with dh.Collection.create(folder / "x.dh", hasher) as c:
+    ...     _ = c.add(x, modality="x")
+    >>> from diffhash.report.search_page import search_page
+    >>> result = search_to_page(folder / "x.dh", folder / "x.html", search_page, item=3, into="x", k=2)
+    >>> "The nearest items" in (folder / "x.html").read_text()
+    True
     """
     from ..atomic_write import write_atomically
     from .picture_reader import is_thumbnail, thumbnail
