@@ -21,6 +21,8 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.search_data import SOURCES
 from diffhash import HammingIndex, native
+from diffhash.maps import LinearMap
+from diffhash.model import HashModel
 
 RESULTS = Path(__file__).parent / "results"
 Timed = dict[str, Callable[[], object]]
@@ -157,10 +159,20 @@ def bandwidth_case(report: Report, source: str, repeats: int) -> None:
 def encode_case(report: Report, repeats: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((1_000_000, 128), dtype=np.float32)
-    weights, offset = rng.standard_normal((128, 64), dtype=np.float32), np.zeros(64, dtype=np.float32)
+    weights = rng.standard_normal((128, 64), dtype=np.float32)
+    model = HashModel(
+        method="DiffHash",
+        parameters={},
+        n_bits=64,
+        modalities=("x",),
+        n_features={"x": 128},
+        maps={"x": LinearMap(np.zeros(128, dtype=np.float32))},
+        projections={"x": weights.T},
+        thresholds={"x": np.zeros(64, dtype=np.float32)},
+    )
     product = np.empty((len(X), 64), dtype=np.float32)
     contenders: Timed = {
-        "diffhash": lambda: native.project_and_pack(X, weights, offset, n_threads=report.threads),
+        "diffhash": lambda: model.encode(X),
         "bare sgemm": lambda: np.matmul(X, weights, out=product),
         "sgemm, then pack": lambda: native.pack_signs(
             np.matmul(X, weights, out=product), n_threads=report.threads

@@ -29,6 +29,13 @@ def test_bit_b_is_bit_b_mod_8_of_byte_b_div_8_and_padding_is_zero(bits):
         assert value == sum(int(bit) << place for place, bit in enumerate(row))
 
 
+def test_every_number_but_zero_is_packed_as_a_one():
+    np.testing.assert_array_equal(pack(np.array([[0.5, 0.0, -2.0, -0.0]])), [[0b0101]])
+    np.testing.assert_array_equal(pack([[1, 0, 3]]), [[0b101]])
+    with pytest.raises(CodeError, match=r"expected bits of shape \(n, n_bits\), got <U1"):
+        pack(np.array([["a", "b"]]))
+
+
 def test_wrong_codes_are_refused():
     with pytest.raises(CodeError, match=r"uint8 of shape \(n, 2\)"):
         unpack(np.zeros((3, 1), dtype=np.uint8), 9)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from diffhash import HammingIndex, codes, evaluate, native
 from diffhash.codes import check_codes
 from diffhash.errors import InputError, NonFiniteError
+from diffhash.evaluation import euclidean_distances, evaluate_distances
+from diffhash.search import asymmetric_scale, asymmetric_search
 from diffhash.validation import check_view
 
 ORDERS = {
@@ -88,3 +91,71 @@ def test_tensors_of_torch_itself():
     np.testing.assert_array_equal(check_view(tensor, caller="encode", modality="x"), np.ones((3, 2)))
     with pytest.raises(InputError, match=r"x\.detach\(\)\.cpu\(\)"):
         check_view(tensor.requires_grad_(), caller="encode", modality="x")
+
+
+CODES = np.arange(3, dtype=np.uint8)[:, None]
+ROWS = np.arange(3)
+VALUES = np.ones((3, 8))
+
+CALLS = {
+    "pack: bits": lambda tensor: codes.pack(tensor),
+    "unpack: codes": lambda tensor: codes.unpack(tensor, 8),
+    "pack_signs: projections": lambda tensor: native.pack_signs(tensor),
+    "pack_signs: offset": lambda tensor: native.pack_signs(VALUES, tensor),
+    "top_k: queries": lambda tensor: native.top_k(queries=tensor, database=CODES, k=1),
+    "top_k: database": lambda tensor: native.top_k(queries=CODES, database=tensor, k=1),
+    "top_k: ids": lambda tensor: native.top_k(queries=CODES, database=CODES, k=1, ids=tensor),
+    "top_k: allowed": lambda tensor: native.top_k(queries=CODES, database=CODES, k=1, allowed=tensor),
+    "distance_table: query_labels": lambda tensor: native.distance_table(
+        queries=CODES, database=CODES, query_labels=tensor, database_labels=ROWS
+    ),
+    "distance_table: database_labels": lambda tensor: native.distance_table(
+        queries=CODES, database=CODES, query_labels=ROWS, database_labels=tensor
+    ),
+    "joint_counts: bins_x": lambda tensor: native.joint_counts(
+        bins_x=tensor, bins_y=CODES, index=(ROWS, ROWS), n_bins=3
+    ),
+    "joint_counts: index": lambda tensor: native.joint_counts(
+        bins_x=CODES, bins_y=CODES, index=(tensor, ROWS), n_bins=3
+    ),
+    "HammingIndex: codes": lambda tensor: HammingIndex(tensor),
+    "HammingIndex: ids": lambda tensor: HammingIndex(CODES, tensor),
+    "HammingIndex.search: queries": lambda tensor: HammingIndex(CODES).search(tensor, 1),
+    "HammingIndex.search: ids": lambda tensor: HammingIndex(CODES).search(CODES, 1, ids=tensor),
+    "HammingIndex.within: ids": lambda tensor: HammingIndex(CODES).within(CODES, 1, ids=tensor),
+    "HammingIndex.add: ids": lambda tensor: HammingIndex(CODES).add(CODES, tensor),
+    "HammingIndex.get: ids": lambda tensor: HammingIndex(CODES).get(tensor),
+    "HammingIndex.remove: ids": lambda tensor: HammingIndex(CODES).remove(tensor),
+    "asymmetric_search: query_values": lambda tensor: asymmetric_search(CODES, tensor, 1),
+    "asymmetric_search: scale": lambda tensor: asymmetric_search(CODES, VALUES, 1, scale=tensor),
+    "asymmetric_scale: agreement": lambda tensor: asymmetric_scale(VALUES, tensor),
+    "euclidean_distances: queries": lambda tensor: euclidean_distances(tensor, VALUES),
+    "euclidean_distances: database": lambda tensor: euclidean_distances(VALUES, tensor),
+    "evaluate_distances: distances": lambda tensor: evaluate_distances(tensor, ROWS, ROWS),
+    "evaluate_distances: distances, by a function": lambda tensor: evaluate_distances(
+        lambda rows: tensor, ROWS, ROWS
+    ),
+    "evaluate: own": lambda tensor: evaluate(CODES, CODES, ROWS, ROWS, own=tensor),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_function_of_arrays_says_what_to_call_for_a_tensor_that_numpy_cannot_read(name):
+    who = name.partition(",")[0]
+    with pytest.raises(InputError, match=rf"^{who} is a tensor .* Pass x\.detach\(\)\.cpu\(\) instead"):
+        CALLS[name](Tensor(RuntimeError("Can't call numpy() on Tensor that requires grad.")))
+
+
+def test_ids_of_a_search_may_be_any_object_that_numpy_can_read():
+    """Tensors of torch have a method ``size``, arrays of NumPy an attribute."""
+
+    class ReadableTensor:
+        def __array__(self, dtype=None, copy=None):
+            return np.array([0, 2])
+
+        def size(self):
+            return (2,)
+
+    found = HammingIndex(CODES).search(CODES, 3, ids=ReadableTensor())
+
+    assert set(found.ids[0]) == {0, 2}

@@ -46,9 +46,12 @@ def pack(bits: NDArray[Any]) -> CodeArray:
     >>> pack(np.array([[True, False, False, True]]))
     array([[9]], dtype=uint8)
     """
-    if bits.ndim != 2:
-        raise CodeError(f"pack: expected bits of shape (n, n_bits), got {bits.shape}.")
-    return np.packbits(bits, axis=1, bitorder="little")
+    array = as_array(bits, "pack: bits")
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise CodeError(
+            f"pack: expected bits of shape (n, n_bits), got {array.dtype} of shape {array.shape}."
+        )
+    return np.packbits(array.astype(np.bool_, copy=False), axis=1, bitorder="little")
 
 
 def unpack(codes: CodeArray, n_bits: int) -> BoolArray:

@@ -10,6 +10,10 @@ import pyarrow.parquet
 import pytest
 
 import diffhash as dh
+from diffhash.cli.export import FormatName
+from diffhash.stores.sqlite.export import FORMATS
+from diffhash.workflows import exporting
+from diffhash.workflows.exporting import EXPORT_FORMATS
 from tests.cli.process import run
 
 
@@ -20,6 +24,12 @@ def collection(files, tmp_path):
         c.add(files.data.test.views["x"][:20], modality="x", payloads=payloads)
         c.add(files.data.test.views["y"][:20], modality="y", ids=list(range(20)))
     return tmp_path / "c.dh"
+
+
+def test_the_command_offers_the_formats_of_the_collection():
+    assert tuple(FormatName) == FORMATS
+    assert tuple(EXPORT_FORMATS.values()) == FORMATS
+    assert set(exporting._IS_OF_KIND) == set(FORMATS)
 
 
 def test_parquet_has_all_modalities(collection, tmp_path, capsys):

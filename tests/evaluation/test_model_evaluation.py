@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.errors import InputError, ParameterError
+from diffhash.errors import InputError, ParameterError, UnknownModalityError
 from diffhash.evaluation import (
     evaluate_model,
 )
@@ -34,6 +34,28 @@ def test_a_database_needs_its_labels_and_known_modalities(small_data, small_pair
         evaluate_model(hasher, small_data.test.views, small_data.test.labels, database=small_data.train.views)
     with pytest.raises(InputError, match="unknown modality 'X'"):
         evaluate_model(hasher, {"X": small_data.test.views["x"]}, {"X": small_data.test.labels["x"]})
+
+
+@pytest.mark.parametrize("learned", [lambda hasher: hasher, lambda hasher: hasher.model_])
+def test_modality_names_and_labels_are_checked_before_anything_is_encoded(learned, small_data, small_pairs):
+    hasher = learned(dh.DiffHash(n_bits=4).fit(small_data.train.views, small_pairs))
+    test = small_data.test
+    unreadable = {"x": "not an array", "X": test.views["x"]}
+
+    with pytest.raises(
+        UnknownModalityError, match=r"^evaluate_model: unknown modality 'X'\. Known: 'x', 'y'"
+    ):
+        evaluate_model(hasher, unreadable, test.labels | {"X": test.labels["x"]})
+    with pytest.raises(UnknownModalityError, match=r"^evaluate_model: unknown modality 'X'"):
+        evaluate_model(
+            hasher,
+            test.views,
+            test.labels,
+            database=unreadable,
+            database_labels=test.labels | {"X": test.labels["x"]},
+        )
+    with pytest.raises(ParameterError, match=r"^evaluate_model: there are no labels for modality 'y'"):
+        evaluate_model(hasher, test.views, {"x": test.labels["x"]})
 
 
 def test_the_learned_model_is_evaluated_as_its_hasher(small_data, small_pairs):

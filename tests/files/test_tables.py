@@ -101,6 +101,11 @@ def test_bad_tables_are_named(name, content, words, tmp_path):
         ("a,b\n0,2\n1,0\n", {}),
         ("text,note,image\nz,x,0\nx,y,1\n", {"text": ["x", "y", "z"]}),
         ("image,text\n007,30\n8,10\n", {"image": ["007", "8"], "text": [10, 20, 30]}),
+        # Without a header line.
+        ("0,2\n1,0\n", {}),
+        ("a,z\nb,x\n", {"image": ["a", "b"], "text": ["x", "y", "z"]}),
+        ("0,z\n1,x\n", {"text": ["x", "y", "z"]}),
+        ("7,30\n8,10\n", {"image": [7, 8], "text": [10, 20, 30]}),
     ],
 )
 def test_pairs_by_row_number_or_id(content, ids, tmp_path):
@@ -109,6 +114,33 @@ def test_pairs_by_row_number_or_id(content, ids, tmp_path):
     i, j = read_pairs(tmp_path / "p.csv", ["image", "text"], ids)
 
     assert (i.tolist(), j.tolist()) == ([0, 1], [2, 0])
+
+
+def test_the_first_pair_may_have_equal_numbers_and_no_header_line_before_it(tmp_path):
+    (tmp_path / "p.csv").write_text("0,0\n1,1\n")
+
+    i, j = read_pairs(tmp_path / "p.csv", ["image", "text"])
+
+    assert (i.tolist(), j.tolist()) == ([0, 1], [0, 1])
+
+
+def test_modalities_may_have_numbers_as_names(tmp_path):
+    (tmp_path / "p.csv").write_text("1,0\n5,6\n")
+
+    i, j = read_pairs(tmp_path / "p.csv", ["0", "1"])
+
+    assert (i.tolist(), j.tolist()) == ([6], [5])
+
+
+@pytest.mark.parametrize(("content", "part"), [("a,b,c\n9,0,2\n9,1,0\n", "b,c"), ("9,0,2\n9,1,0\n", "1,2")])
+def test_two_of_several_columns_can_be_selected(content, part, tmp_path):
+    (tmp_path / "p.csv").write_text(content)
+
+    i, j = read_pairs(f"{tmp_path / 'p.csv'}#{part}", ["image", "text"])
+
+    assert (i.tolist(), j.tolist()) == ([0, 1], [2, 0])
+    with pytest.raises(InputFileError, match="two columns"):
+        read_pairs(f"{tmp_path / 'p.csv'}#{part[0]}", ["image", "text"])
 
 
 def test_pairs_from_an_array(tmp_path):
@@ -123,6 +155,10 @@ def test_pairs_from_an_array(tmp_path):
     ("content", "ids", "words"),
     [
         ("a,b,c\n1,2,3\n", {}, "named 'image' and 'text'"),
+        ("a,b,c\n1,2,3\n", {}, r"selected: p\.csv#FIRST,SECOND\. Columns: 'a', 'b', 'c'"),
+        ("1,2,3\n4,5,6\n", {}, "Columns: '0', '1', '2'"),
+        ("0.5,1\n4,5\n", {}, "row numbers of 'image', counted from 0; got 0.5"),
+        ("0,1\n2,3\n", {"image": ["a"], "text": ["b"]}, "id '0'"),
         ("image,text\na,0\n", {}, "--ids image="),
         ("image,text\n0,1.5\n", {}, "1.5"),
         ("image,text\nq,0\n", {"image": ["a"]}, "id 'q'"),

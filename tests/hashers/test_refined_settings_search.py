@@ -11,7 +11,7 @@ from diffhash.hashers.refined import estimator as refined
 from diffhash.hashers.refined import fit as refined_fit
 from diffhash.hashers.refined import settings_search as refined_search
 from diffhash.hashers.refined.fit import make_fitter
-from diffhash.hashers.refined.settings import as_start, search_effort, search_plan
+from diffhash.hashers.refined.settings import as_start, search_plan, trial_size
 from diffhash.hashers.refined.settings_search import (
     SettingSearch,
     Trial,
@@ -78,7 +78,7 @@ def test_the_start_is_chosen_if_it_scores_higher_than_the_chosen_setting():
 def test_given_values_are_not_varied(partnered, linear):
     kind = {"features": "linear"} if linear else {"features": "kernel", "metric": "diagonal", "width": 2.5}
     hasher = dh.RefinedHash(ridge=0.5, penalty=0.25, negative_target=-0.5, **kind)
-    tried, steps = search_plan(hasher._given(), partnered=partnered, histograms=True)
+    tried, steps = search_plan(hasher._refined_parameters(), partnered=partnered, histograms=True)
     for step in steps:
         tried = tried + [s for best in list(tried) for s in step(best)]
     refined = {s for s in tried if s.iterations}
@@ -144,14 +144,17 @@ def test_the_score_among_known_objects_equals_the_mean_average_precision(kind):
     resolved = pairs.resolve(n, n)
     hasher = dh.RefinedHash(n_bits=16, n_landmarks=20)
     (split,) = hold_out(resolved, 0.3, n, np.random.default_rng(0))
-    effort = search_effort(hasher._given(), partnered=not by_label)
+    size = trial_size(hasher._refined_parameters(), partnered=not by_label)
     trial = Trial(
-        views, resolved, split, lambda v, p: make_fitter(v, p, effort, hasher._given(), caller="fit")
+        views,
+        resolved,
+        split,
+        lambda v, p: make_fitter(v, p, size, hasher._refined_parameters(), caller="fit"),
     )
-    setting = search_plan(hasher._given(), partnered=not by_label, histograms=False)[0][0]
+    setting = search_plan(hasher._refined_parameters(), partnered=not by_label, histograms=False)[0][0]
     trial.score(setting)
     fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)]
-    fitter = make_fitter(fit_views, split.fit_pairs, effort, hasher._given(), caller="fit")
+    fitter = make_fitter(fit_views, split.fit_pairs, size, hasher._refined_parameters(), caller="fit")
     fitted = fitter.fit(setting)
     codes = [pack(fitted.values(side, X) >= 0) for side, X in enumerate(views)]
     found = []
@@ -271,15 +274,24 @@ def test_with_more_classes_than_bits_both_targets_are_fitted_and_the_better_one_
 def test_with_enough_bits_or_a_given_target_only_one_setting_is_fitted():
     labels = np.repeat(np.arange(5), 4)
     pairs = dh.Pairs.from_labels(labels, labels).resolve(20, 20)
-    setting = search_plan(dh.RefinedHash(n_bits=3)._given(), partnered=False, histograms=False)[0][0]
-    assert len(_settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=3)._given())) == 1
-    assert _settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=4)._given()) == []
-    assert _settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=3, negative_target=-0.7)._given()) == []
-    assert _settings_to_compare(as_start(setting), pairs, dh.RefinedHash(n_bits=3)._given()) == []
+    setting = search_plan(dh.RefinedHash(n_bits=3)._refined_parameters(), partnered=False, histograms=False)[
+        0
+    ][0]
+    assert len(_settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=3)._refined_parameters())) == 1
+    assert _settings_to_compare(setting, pairs, dh.RefinedHash(n_bits=4)._refined_parameters()) == []
+    assert (
+        _settings_to_compare(
+            setting, pairs, dh.RefinedHash(n_bits=3, negative_target=-0.7)._refined_parameters()
+        )
+        == []
+    )
+    assert (
+        _settings_to_compare(as_start(setting), pairs, dh.RefinedHash(n_bits=3)._refined_parameters()) == []
+    )
     listed = dh.Pairs((np.arange(20), np.arange(20))).resolve(20, 20)
-    assert _settings_to_compare(setting, listed, dh.RefinedHash(n_bits=3)._given()) == []
+    assert _settings_to_compare(setting, listed, dh.RefinedHash(n_bits=3)._refined_parameters()) == []
     sets = dh.Pairs.from_labels(np.eye(5, dtype=bool)[labels], np.eye(5, dtype=bool)[labels]).resolve(20, 20)
-    assert _settings_to_compare(setting, sets, dh.RefinedHash(n_bits=3)._given()) == []
+    assert _settings_to_compare(setting, sets, dh.RefinedHash(n_bits=3)._refined_parameters()) == []
 
 
 def test_is_as_good_compares_two_settings_on_the_first_split():

@@ -11,11 +11,13 @@ from diffhash.errors import InputError, ParameterError
 
 @pytest.mark.parametrize("seed", [-1, "a", 1.5])
 def test_seeds_are_checked(small_data, small_pairs, seed):
-    for make in (dh.BoostedHash, dh.RefinedHash, dh.KernelDiffHash):
+    for make in (dh.DiffHash, dh.BoostedHash, dh.RefinedHash, dh.KernelDiffHash):
         with pytest.raises(ParameterError, match="random_state"):
             make(n_bits=2, random_state=seed).fit(small_data.train.views, small_pairs)
     with pytest.raises(ParameterError, match="random_state"):
         dh.Pairs.from_labels([0, 1], [0, 1], 1, 1, random_state=seed)
+    with pytest.raises(ParameterError, match="random_state"):
+        dh.Pairs.aligned(3).sample(1, 1, random_state=seed)
 
 
 def test_ragged_rows_masked_arrays_nan_kernels_and_huge_gammas_raise_one_clear_error(small_data, small_pairs):

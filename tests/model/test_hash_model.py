@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.errors import InputError, NotFittedError
+from diffhash.errors import InputError, ModelFileError, NotFittedError
 from diffhash.hashers import hasher_from_model
 from diffhash.model import HashModel, load_model, model_of
+from diffhash.model.file import read_model
 from tests.golden.make import raw_inputs, raw_model
 
 HASHERS = {
@@ -107,3 +108,31 @@ def test_attributes_of_an_unfitted_hasher_raise_and_hasattr_is_false():
             act()
     with pytest.raises(NotFittedError, match=r"DiffHash\.thresholds_: this DiffHash is not fitted yet"):
         _ = hasher.thresholds_
+
+
+def test_a_default_that_older_releases_do_not_know_is_left_out_of_the_file(small_data, small_pairs, tmp_path):
+    for seed in (0, 7):
+        hasher = dh.DiffHash(n_bits=4, random_state=seed).fit(small_data.train.views, small_pairs)
+        hasher.save(tmp_path / "model.dhm")
+
+        header, _ = read_model(tmp_path / "model.dhm")
+
+        assert ("random_state" in header["parameters"]) == (seed != 0)
+        assert dh.load(tmp_path / "model.dhm").random_state == seed
+
+
+def test_a_model_does_not_keep_callbacks(small_data, small_pairs):
+    hasher = copy.deepcopy(HASHERS["refined"]).set_params(progress=lambda iteration, loss: None)
+
+    model = hasher.fit(small_data.train.views, small_pairs).model_
+
+    assert hasher.progress is not None
+    assert model.parameters["progress"] is None
+    assert pickle.loads(pickle.dumps(model)).n_bits == 6
+
+
+def test_load_says_that_a_collection_is_not_a_model(hasher, tmp_path):
+    dh.Collection.create(tmp_path / "items.dh", hasher).close()
+
+    with pytest.raises(ModelFileError, match=r"is a collection .*Use Collection\.open"):
+        dh.load(tmp_path / "items.dh")

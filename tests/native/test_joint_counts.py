@@ -59,6 +59,8 @@ def test_many_pairs_on_several_threads():
         ({"index": ([0, 1], [0])}, "as many i as j"),
         ({"n_bins": 1}, "below n_bins=1"),
         ({"n_bins": 300}, "at most 256"),
+        ({"bins_x": np.array([[0, 256]])}, "below n_bins=2"),
+        ({"bins_x": np.array([[0, -256]])}, "must not be negative"),
         ({"bins_x": np.zeros((2, 2), int)}, "expected bins"),
         ({"weights": np.ones(3)}, "as many weights"),
     ],

@@ -139,7 +139,7 @@ def test_wrong_parameters_are_refused():
     for k in (0, -1, 1.5, True, "2", None):
         with pytest.raises(ParameterError, match="k must be"):
             native.top_k(queries=codes, database=codes, k=k)
-    with pytest.raises(ParameterError, match="radius must be at least 0, got -1"):
+    with pytest.raises(ParameterError, match="radius must be a whole number >= 0, got -1"):
         native.within(queries=codes, database=codes, radius=-1)
     with pytest.raises(InputError, match="3 codes need 3 ids, got 2"):
         native.top_k(queries=codes, database=codes, k=1, ids=[1, 2])

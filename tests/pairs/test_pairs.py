@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import diffhash as dh
-from diffhash.errors import PairsError
+from diffhash.errors import InputError, PairsError, ParameterError
 from diffhash.pairs.labels import MAX_LABEL_SETS, group_labels
 
 from ..strategies import problems
+
+CODES = np.array([[0], [1]], dtype=np.uint8)
 
 
 def resolved_of(problem):
@@ -172,3 +174,45 @@ def test_rare_negatives_are_drawn_without_listing_all_pairs():
     i, j = dh.Pairs.from_labels(labels, labels, 100, 1000, random_state=0).negative
     assert len(i) == 1000
     assert np.all(labels[i] != labels[j])
+
+
+class Tensor:
+    """Behaves as a torch tensor that requires grad."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("Can't call numpy() on Tensor that requires grad.")
+
+    def detach(self):
+        return self
+
+    cpu = detach
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda t: dh.Pairs((t, t)),
+        lambda t: dh.Pairs(([0], [0]), (t, t)),
+        lambda t: dh.Pairs.from_labels(t, t),
+        lambda t: dh.evaluate(CODES, CODES, t, t),
+        lambda t: dh.evaluate(CODES, CODES, relevant=(t, t)),
+        lambda t: dh.evaluate(CODES, CODES, [0, 1], [0, 1], own=t),
+        lambda t: dh.asymmetric_search(t, CODES, k=1),
+    ],
+)
+def test_tensors_that_numpy_cannot_read_get_our_error(act):
+    with pytest.raises(InputError, match=r"x\.detach\(\)\.cpu\(\)"):
+        act(Tensor())
+
+
+@pytest.mark.parametrize("n_rows", [[10, 10], (10, 10), np.array([10, 10])])
+def test_sample_takes_any_sequence_of_row_numbers(n_rows):
+    sampled = dh.Pairs(([0, 1], [0, 1])).sample(2, 3, random_state=0, n_rows=n_rows)
+
+    assert len(sampled.negative[0]) == 3
+
+
+@pytest.mark.parametrize("n_rows", [(10, 10, 10), "ab", (10.0, 10.0), -1, (), (10, 0)])
+def test_sample_refuses_other_row_numbers(n_rows):
+    with pytest.raises((PairsError, ParameterError), match=r"Pairs\.sample: n_rows"):
+        dh.Pairs(([0, 1], [0, 1])).sample(1, 1, n_rows=n_rows)

@@ -200,8 +200,8 @@ def test_bad_input_is_refused_and_changes_nothing():
             r"codes have 8 bytes, queries has shape \(1, 9\)",
         ),
         (lambda: index.search(codes_of(1).astype(float), 1), CodeError, "uint8"),
-        (lambda: index.search(codes_of(1), 0), ParameterError, "k must be at least 1, got 0"),
-        (lambda: index.within(codes_of(1), -1), ParameterError, "radius must be at least 0, got -1"),
+        (lambda: index.search(codes_of(1), 0), ParameterError, "k must be a whole number >= 1, got 0"),
+        (lambda: index.within(codes_of(1), -1), ParameterError, "radius must be a whole number >= 0, got -1"),
         (lambda: index.search(codes_of(1), 1, ids=["a"]), InputError, "ids must be whole numbers"),
         (lambda: index.add(codes_of(2), [9]), InputError, "2 codes need 2 ids, got 1"),
         (lambda: index.add(codes_of(2), [9, 9]), InputError, "unique, but 9 occurs more than once"),
@@ -211,7 +211,7 @@ def test_bad_input_is_refused_and_changes_nothing():
         (lambda: index.get([1, 2]), UnknownIdError, "has no id 2"),
         (lambda: index.get([0.5]), InputError, "ids must be whole numbers"),
         (lambda: HammingIndex(), ParameterError, "pass codes, or n_bits"),
-        (lambda: HammingIndex(n_bits=0), ParameterError, "n_bits must be at least 1"),
+        (lambda: HammingIndex(n_bits=0), ParameterError, "n_bits must be a whole number >= 1"),
         (lambda: HammingIndex(n_bits=4097), CodeError, "512 bytes per code"),
         (lambda: HammingIndex(ids=[1], n_bits=8), InputError, "0 codes need 0 ids"),
         (lambda: HammingIndex(codes_of(3), [1, 2]), InputError, "3 codes need 3 ids, got 2"),
@@ -293,6 +293,12 @@ def test_an_empty_faiss_index_and_one_from_a_file_are_read(tmp_path):
     read = HammingIndex.from_faiss(faiss.read_index_binary(str(tmp_path / "x.faiss")))
 
     np.testing.assert_array_equal(read.get([9]), codes_of(4)[3:])
+
+
+def test_an_id_map_is_made_only_for_given_ids():
+    faiss = pytest.importorskip("faiss", exc_type=ImportError)
+    assert type(HammingIndex(codes_of(3)).to_faiss()) is faiss.IndexBinaryFlat
+    assert type(HammingIndex(codes_of(3), ids=[5, 6, 7]).to_faiss()) is faiss.IndexBinaryIDMap2
 
 
 def test_faiss_indexes_of_other_kinds_are_refused():

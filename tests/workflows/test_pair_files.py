@@ -97,5 +97,9 @@ def test_files_that_do_not_fit_the_views_are_named(folder):
 
     with pytest.raises(InputFileError, match=r"far\.npy: row 2 of 'y' does not exist"):
         read_pair_files(PairFiles(pairs=folder / "far.npy"), N_ROWS)
-    with pytest.raises(InputFileError, match=r"3 labels for the 4 rows of 'x'"):
+    with pytest.raises(
+        InputFileError, match=r"3 labels for the 4 rows of 'x'.*first line was read as the header"
+    ):
         read_pair_files(PairFiles(labels=by_modality(folder, "class")), {"x": 4, "y": 2})
+    with pytest.raises(InputFileError, match=r"3 labels for the 5 rows of 'x'\.$"):
+        read_pair_files(PairFiles(labels=by_modality(folder, "class")), {"x": 5, "y": 2})

@@ -36,7 +36,7 @@ class Measures(ABC):
     @property
     @abstractmethod
     def average_precision(self) -> FloatArray:
-        """Of each query, expected over the orders of tied items; NaN where nothing is relevant."""
+        """Average precision of each query, the mean over all orders of tied items; NaN if nothing is relevant."""
 
     @abstractmethod
     def precision_recall_at(self, k: int) -> tuple[FloatArray, FloatArray]:
@@ -96,7 +96,7 @@ class Evaluation(Measures):
 
     @property
     def average_precision(self) -> FloatArray:
-        """Of each query, expected over the orders of tied items; NaN where nothing is relevant."""
+        """Average precision of each query, the mean over all orders of tied items; NaN if nothing is relevant."""
         return average_precision(self.table)
 
     def mean_average_precision_at(self, r: int) -> float:

@@ -12,6 +12,7 @@ from ..codes import check_codes
 from ..errors import CodeError, InputError, PairsError
 from ..pairs.labels import LabelGroups, group_labels
 from ..types import CodeArray, IntArray, PairIndex
+from ..validation import as_array
 
 __all__ = ["distance_table", "pair_distance_table"]
 
@@ -81,7 +82,7 @@ def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relev
     """
     query_codes, database_codes = _checked(query_codes, database_codes)
     n_queries, n_items = len(query_codes), len(database_codes)
-    i, j = (np.asarray(side, dtype=np.int64) for side in relevant)
+    i, j = (as_array(side, "evaluate: relevant").astype(np.int64) for side in relevant)
     if i.shape != j.shape or i.ndim != 1:
         raise PairsError(
             f"evaluate: relevant needs two 1-d arrays of the same length, got shapes {i.shape} and {j.shape}."
@@ -115,7 +116,7 @@ def checked_groups(query_labels: Any, database_labels: Any, n_queries: int, n_it
 
 def checked_own(own: Any, n_queries: int, n_items: int) -> tuple[IntArray, IntArray]:
     """Return the queries that are in the database, and their rows in it."""
-    rows = np.asarray(own)
+    rows = as_array(own, "evaluate: own")
     if rows.shape != (n_queries,) or rows.dtype.kind not in "iu":
         raise InputError(
             f"evaluate: own must have one row number for each of {n_queries} queries, "

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError, ParameterError
 from ..pairs.labels import LabelGroups
 from ..types import FloatArray, IntArray
-from ..validation import check_count
+from ..validation import as_array, check_count
 from .code_evaluation import Measures
 from .distance_counts import checked_groups, checked_own
 from .metrics import average_precision, expected_hits, precision_recall_curve, roc_curve, shares_of
@@ -107,7 +107,7 @@ def evaluate_distances(
     n_queries, n_items = np.shape(query_labels)[0], np.shape(database_labels)[0]
     groups = checked_groups(query_labels, database_labels, n_queries, n_items)
     max_k = min(check_count(max_k, "max_k", caller="evaluate_distances"), n_items)
-    rows_of = distances if callable(distances) else _rows_of_matrix(distances, n_queries, n_items)
+    rows_of = _checked_rows(distances, n_queries, n_items)
     own_rows = np.full(n_queries, -1)
     if own is not None:
         queries, items = checked_own(own, n_queries, n_items)
@@ -119,7 +119,7 @@ def evaluate_distances(
     precision = np.empty(n_queries)
     for start in range(0, n_queries, step):
         rows = slice(start, min(start + step, n_queries))
-        block = np.asarray(rows_of(rows), dtype=np.float64)
+        block = rows_of(rows).astype(np.float64, copy=False)
         if block.shape != (rows.stop - rows.start, n_items) or not np.isfinite(block).all():
             raise InputError(
                 f"evaluate_distances: expected finite distances of shape "
@@ -147,8 +147,16 @@ def euclidean_distances(queries: FloatArray, database: FloatArray) -> DistanceRo
     ----------
     queries, database : arrays of shape (q, n_features), (n, n_features)
     """
-    middle = database.mean(axis=0, dtype=np.float64)
-    x, y = (np.asarray(v, dtype=np.float64) - middle for v in (queries, database))
+    caller = "euclidean_distances"
+    x, y = as_array(queries, f"{caller}: queries"), as_array(database, f"{caller}: database")
+    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[1]:
+        raise InputError(
+            f"{caller}: queries and database must have shapes (q, n_features) and (n, n_features), "
+            f"got {x.shape} and {y.shape}."
+        )
+    # Distances between points far from 0 would lose digits in the formula below.
+    middle = y.mean(axis=0, dtype=np.float64)
+    x, y = x - middle, y - middle
     norms = np.einsum("ij,ij->i", y, y)
 
     def rows(block: slice) -> FloatArray:
@@ -157,8 +165,12 @@ def euclidean_distances(queries: FloatArray, database: FloatArray) -> DistanceRo
     return rows
 
 
-def _rows_of_matrix(distances: Any, n_queries: int, n_items: int) -> DistanceRows:
-    matrix = np.asarray(distances)
+def _checked_rows(distances: Any, n_queries: int, n_items: int) -> DistanceRows:
+    """Function that returns the rows for a slice of queries as an array."""
+    who = "evaluate_distances: distances"
+    if callable(distances):
+        return lambda rows: as_array(distances(rows), who)
+    matrix = as_array(distances, who)
     if matrix.shape != (n_queries, n_items):
         raise InputError(
             f"evaluate_distances: {n_queries} and {n_items} labels need distances of shape "

@@ -8,21 +8,27 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import ParameterError
+from ..model import HashModel
 from ..types import CodeArray, Views
+from ..validation import known_modality
 from .code_evaluation import Evaluation, evaluate
 
 __all__ = ["evaluate_model"]
 
 
 class Encoder(Protocol):
-    """A fitted hasher, a model, or anything else that encodes."""
+    """A fitted hasher, or another object that encodes."""
+
+    @property
+    def modalities_(self) -> tuple[str, ...]:
+        """Names of the modalities."""
 
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
         """Return packed codes of objects of one modality."""
 
 
 def evaluate_model(
-    hasher: Encoder,
+    hasher: Encoder | HashModel,
     views: Views,
     labels: Mapping[str, Any],
     *,
@@ -55,8 +61,15 @@ def evaluate_model(
     >>> sorted(dh.evaluation.evaluate_model(hasher, data.test.views, data.test.labels))
     [('x', 'x'), ('x', 'y'), ('y', 'x'), ('y', 'y')]
     """
+    caller = "evaluate_model"
     if (database is None) != (database_labels is None):
-        raise ParameterError("evaluate_model: give both the database and its labels, or neither.")
+        raise ParameterError(f"{caller}: give both the database and its labels, or neither.")
+    known = hasher.modalities if isinstance(hasher, HashModel) else hasher.modalities_
+    for given, given_labels in ((views, labels), (database or {}, database_labels or {})):
+        for name in given:
+            known_modality(name, known, caller=caller)
+            if name not in given_labels:
+                raise ParameterError(f"{caller}: there are no labels for modality {name!r}.")
     queries = {m: hasher.encode(X, modality=m) for m, X in views.items()}
     if database is None or database_labels is None:
         items, item_labels = queries, labels

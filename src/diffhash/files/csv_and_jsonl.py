@@ -17,7 +17,7 @@ from ..errors import InputFileError
 from .features import FeatureFile
 from .source import Source, choose_columns, listed
 
-__all__ = ["CsvFeatures", "JsonlFeatures", "csv_records", "json_records"]
+__all__ = ["CsvFeatures", "JsonlFeatures", "csv_records", "is_number", "json_records"]
 
 _DELIMITERS = ",;\t"
 
@@ -87,7 +87,7 @@ class _TextFeatures(FeatureFile):
                 got = f"{len(row)}" if isinstance(row, list) else f"{row!r:.60}"
                 return InputFileError(f"{path}, line {line}: expected {self.n_features} numbers, got {got}.")
             for place, value in enumerate(row):
-                if not _is_number(value):
+                if not is_number(value):
                     return InputFileError(
                         f"{path}, line {line}: {self._column(place)} contains {value!r:.60}, which is not a number. "
                         f"Name the columns with features: {path.name}#first:last or {path.name}#a,b,c."
@@ -106,7 +106,7 @@ class CsvFeatures(_TextFeatures):
         first = next(csv_records(source.path), None)
         if first is None:
             raise InputFileError(f"{source.path} is empty.")
-        self._has_header = not all(map(_is_number, first[1]))
+        self._has_header = not all(map(is_number, first[1]))
         self._names = first[1] if self._has_header else [str(i) for i in range(len(first[1]))]
         chosen = self._names if source.part is None else choose_columns(source, self._names)
         self._places = [self._names.index(name) for name in chosen]
@@ -167,7 +167,8 @@ class JsonlFeatures(_TextFeatures):
         return ((line, self._row(line, value)) for line, value in json_records(self.source.path))
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a cell or a JSON value can be read as a number."""
     try:
         float(value)
     except (ValueError, TypeError):

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from ..errors import InputFileError
 from ..types import PairIndex
 from .arrays import load_array
-from .source import FILE_KINDS, Source, listed
+from .csv_and_jsonl import csv_records, is_number
+from .source import FILE_KINDS, Source, choose_columns, listed
 from .tables import TableFile, open_table
 
 __all__ = ["read_ids", "read_labels", "read_pairs"]
@@ -31,7 +32,9 @@ def read_pairs(
     ----------
     name : name of a file
         A table with columns named after the two modalities, or with exactly two columns (the first
-        column belongs to the first modality), or an integer array of shape (n, 2).
+        column belongs to the first modality), or an integer array of shape (n, 2). ``#a,b`` selects
+        two columns of a table. A CSV file may lack the header line: its first line is a pair if all
+        its cells are numbers, or if it has an id of each modality.
     modalities : two names, or one for pairs within a modality
     ids : dict by modality, optional
         The id of each row. If given, the table contains ids, otherwise row numbers from 0.
@@ -47,12 +50,13 @@ def read_pairs(
     source = Source.parse(name)
     source.check_kind(FILE_KINDS, "pairs")
     couple = [modalities[0], modalities[-1]]
-    first, second = _pair_array(source) if source.kind in _ARRAYS else _pair_columns(source, couple)
-    ids = ids or {}
-    return (
-        _row_numbers(first, ids.get(couple[0]), source, couple[0]),
-        _row_numbers(second, ids.get(couple[1]), source, couple[1]),
+    of_rows = [(ids or {}).get(modality) for modality in couple]
+    columns = _pair_array(source) if source.kind in _ARRAYS else _pair_columns(source, couple, of_rows)
+    first, second = (
+        _row_numbers(values, known, source, modality)
+        for values, known, modality in zip(columns, of_rows, couple, strict=True)
     )
+    return first, second
 
 
 def _pair_array(source: Source) -> tuple[Any, Any]:
@@ -62,19 +66,38 @@ def _pair_array(source: Source) -> tuple[Any, Any]:
     return array[:, 0], array[:, 1]
 
 
-def _pair_columns(source: Source, couple: list[str]) -> tuple[list[Any], list[Any]]:
-    table = open_table(source)
-    if couple[0] != couple[1] and set(couple) <= set(table.columns):
+def _pair_columns(
+    source: Source, couple: list[str], ids: list[Sequence[Any] | None]
+) -> tuple[list[Any], list[Any]]:
+    table = open_table(source, names=_names_without_header(source, couple, ids))
+    if source.part is not None:
+        names = choose_columns(source, table.columns)
+    elif couple[0] != couple[1] and set(couple) <= set(table.columns):
         names = couple
-    elif len(table.columns) == 2:
-        names = table.columns
     else:
+        names = table.columns
+    if len(names) != 2:
         raise InputFileError(
-            f"{source.path}: pairs need two columns; if there are more, two must be named {couple[0]!r} and "
-            f"{couple[1]!r}. Columns: {listed(table.columns)}."
+            f"{source}: pairs need two columns; if there are more, two must be named {couple[0]!r} and "
+            f"{couple[1]!r}, or be selected: {source.path.name}#FIRST,SECOND. "
+            f"Columns: {listed(table.columns)}."
         )
     rows = [(row.get(names[0]), row.get(names[1])) for row in table.rows()]
     return [row[0] for row in rows], [row[1] for row in rows]
+
+
+def _names_without_header(
+    source: Source, couple: list[str], ids: list[Sequence[Any] | None]
+) -> list[str] | None:
+    """Names for the columns of a CSV file whose first line is a pair; None if it has a header line."""
+    first = next(csv_records(source.path), (0, []))[1] if source.kind == ".csv" else []
+    if not first or set(couple) <= set(first):
+        return None
+    are_ids = len(first) == 2 and all(
+        is_number(cell) if known is None else cell in map(str, known)
+        for cell, known in zip(first, ids, strict=True)
+    )
+    return [str(place) for place in range(len(first))] if are_ids or all(map(is_number, first)) else None
 
 
 def _row_numbers(values: Any, ids: Sequence[Any] | None, source: Source, modality: str) -> NDArray[np.int64]:

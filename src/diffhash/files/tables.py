@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -58,11 +58,17 @@ class TableFile(ABC):
         return wanted
 
 
-def open_table(source: str | os.PathLike[str] | Source) -> TableFile:
+def open_table(source: str | os.PathLike[str] | Source, *, names: Sequence[str] | None = None) -> TableFile:
     r"""Open a table: ``.csv`` with a header line, ``.jsonl`` with an object per line, or ``.parquet``.
 
     A CSV column is read as whole numbers if all its cells are whole numbers without leading zeros,
     as numbers if all its cells are numbers, otherwise as text. Empty cells become None.
+
+    Parameters
+    ----------
+    source : name of a file
+    names : list of str, optional
+        Names of the columns of a CSV file that has no header line.
 
     Examples
     --------
@@ -74,19 +80,17 @@ def open_table(source: str | os.PathLike[str] | Source) -> TableFile:
     """
     source = source if isinstance(source, Source) else Source.parse(source)
     source.check_kind(TABLE_KINDS, "tables")
-    readers: dict[str, Callable[[Source], TableFile]] = {
-        ".csv": _CsvTable,
-        ".jsonl": _JsonlTable,
-        ".parquet": _ParquetTable,
-    }
-    return readers[source.kind](source)
+    if source.kind == ".csv":
+        return _CsvTable(source, names)
+    return _JsonlTable(source) if source.kind == ".jsonl" else _ParquetTable(source)
 
 
 class _CsvTable(TableFile):
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, names: Sequence[str] | None) -> None:
         super().__init__(source)
         records = csv_records(source.path)
-        _, self.columns = next(records, (0, []))
+        self._n_header_lines = 1 if names is None else 0
+        self.columns = next(records, (0, []))[1] if names is None else list(names)
         if not self.columns:
             raise InputFileError(
                 f"{source.path} is empty. The first line must have the names of the columns."
@@ -106,7 +110,7 @@ class _CsvTable(TableFile):
         self._convert: list[Callable[[str], Any]] = [(int, float, str)[kind] for kind in kinds]
 
     def rows(self) -> Iterator[Row]:
-        for _, cells in islice(csv_records(self.source.path), 1, None):
+        for _, cells in islice(csv_records(self.source.path), self._n_header_lines, None):
             yield {
                 name: convert(cell) if cell else None
                 for name, convert, cell in zip(self.columns, self._convert, cells, strict=True)

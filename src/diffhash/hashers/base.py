@@ -102,6 +102,9 @@ class BaseHasher(BaseEstimator, ABC):
     #: Names of the arrays that a method learns beside projections and thresholds, without underscore.
     extra_attributes: ClassVar[tuple[str, ...]] = ()
 
+    #: Parameters that are functions called during ``fit``; a model does not keep them.
+    callbacks: ClassVar[tuple[str, ...]] = ()
+
     n_bits: int
     model_: HashModel
 
@@ -129,7 +132,7 @@ class BaseHasher(BaseEstimator, ABC):
             learned = self._learn(data)
         self.model_ = HashModel(
             method=type(self).__name__,
-            parameters=self.get_params(deep=False),
+            parameters=self.get_params(deep=False) | dict.fromkeys(self.callbacks),
             n_bits=int(self.n_bits),
             modalities=data.modalities,
             n_features={m: int(X.shape[1]) for m, X in data.views.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -22,7 +23,7 @@ _METRICS = ("euclidean", "diagonal", "mahalanobis", "hellinger")
 
 
 @dataclass(frozen=True)
-class MapSettings:
+class MapSettings(ABC):
     """Settings of the feature map of one modality.
 
     Attributes
@@ -31,9 +32,9 @@ class MapSettings:
         Whether the features are centred.
     whiten : bool
     shrinkage : float
-        Of the covariance matrix that whitening inverts.
+        Shrinkage of the covariance matrix, used by whitening.
     who : str
-        Opens the error messages.
+        Function and modality, for error messages.
     """
 
     center: bool
@@ -41,9 +42,9 @@ class MapSettings:
     shrinkage: float
     who: str
 
+    @abstractmethod
     def fit_map(self, X: Any) -> FeatureMap:
         """Learn the feature map from the rows of a view."""
-        raise NotImplementedError
 
     def view(self, X: Any, feature_map: FeatureMap) -> MappedView:
         """The rows of a view, seen through its fitted map."""

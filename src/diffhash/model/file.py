@@ -1,7 +1,7 @@
 """Model files: named arrays and a JSON header in the safetensors format.
 
-Nothing in such a file is ever run: the header is plain JSON, the rest are numbers. A file is
-written beside its final place and then moved there, so that it is whole or absent.
+Nothing in such a file is ever run: the header is plain JSON, everything else is numbers. A file is
+written under a temporary name and then renamed, so that it is complete or absent.
 """
 
 from __future__ import annotations
@@ -30,11 +30,14 @@ __all__ = [
     "write_model",
 ]
 
-#: Raised when older releases could not read what this one writes.
+#: Goes up when older releases cannot read what this one writes.
 FORMAT_VERSION = 1
 _KEY = "diffhash"
-_MAX_HEADER = 100_000_000  # as safetensors itself has it
+#: The limit of safetensors.
+_MAX_HEADER = 100_000_000
 _CHECKSUM = "sha256"
+#: The first bytes of every SQLite file, and so of every collection.
+_SQLITE = b"SQLite f"
 
 
 def write_model(
@@ -54,7 +57,7 @@ def pack_model(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
 
 
 def _ordered(data: bytes) -> bytes:
-    """Sort the metadata, which safetensors writes in a random order: the same model is the same bytes."""
+    """Sort the metadata, which safetensors writes in random order: equal models give equal bytes."""
     length = int.from_bytes(data[:8], "little")
     head = json.loads(data[8 : 8 + length])
     ordered = {"__metadata__": dict(sorted(head.pop("__metadata__").items())), **head}
@@ -64,29 +67,40 @@ def _ordered(data: bytes) -> bytes:
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read what :func:`write_model` wrote, or say what is wrong with the file."""
+    """Read what :func:`write_model` wrote.
+
+    Raises
+    ------
+    ModelFileError
+        See :func:`unpack_model`.
+    """
     path = Path(path)
-    # A foreign file may be huge: nothing but its head is read before it is known to be ours.
+    # A file of another program may be huge: only its header is read before it is known to be a model.
     with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
+        start = file.read(8)
+        if start == _SQLITE:
+            raise ModelFileError(
+                f"load: {path} is a collection or another SQLite file, not a model. Use Collection.open."
+            )
+        length = int.from_bytes(start, "little")
         head = file.read(min(length, _MAX_HEADER))
     _read_header(str(path), length, head)
     return unpack_model(path.read_bytes(), name=str(path))
 
 
 def unpack_model(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Header and arrays from what :func:`pack_model` gave.
+    """Header and arrays of a packed model.
 
     Parameters
     ----------
     data : bytes
     name : str
-        Where they come from, for error messages: "load: {name} is damaged".
+        Where the bytes come from, for error messages: "load: {name} is damaged".
 
     Raises
     ------
     ModelFileError
-        If they are none of ours, damaged, changed, or newer than this diffhash.
+        If this is not a model, if it is damaged or was changed, or if it is newer than this diffhash.
 
     Examples
     --------
@@ -101,7 +115,7 @@ def unpack_model(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[str, N
         tensors = safetensors.numpy.load(data)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise ModelFileError(
-            f"load: {name} is damaged or cut off ({error}). Copy or save it again."
+            f"load: {name} is damaged or truncated ({error}). Copy or save it again."
         ) from error
     if header.get(_CHECKSUM) != _checksum(header[_KEY], tensors):
         raise ModelFileError(f"load: {name} was changed after it was saved: its checksum does not match.")
@@ -109,20 +123,20 @@ def unpack_model(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[str, N
 
 
 def _read_header(name: str, length: int, head: bytes) -> dict[str, str]:
-    """Metadata of a safetensors file, once it is known to be a model of ours that we can read."""
-    foreign = f"load: {name} is not a model saved by diffhash"
+    """Metadata of a safetensors file; an error unless it is a model that this release can read."""
+    not_a_model = f"load: {name} is not a model saved by diffhash"
     if head[:1] != b"{" or length > _MAX_HEADER:
-        raise ModelFileError(f"{foreign} (it is no safetensors file).")
+        raise ModelFileError(f"{not_a_model} (it is not a safetensors file).")
     if length > len(head):
-        raise ModelFileError(f"load: {name} is cut off in its header. Copy or save it again.")
+        raise ModelFileError(f"load: {name} is truncated in its header. Copy or save it again.")
     try:
         metadata = json.loads(head).get("__metadata__", {})
         header = json.loads(metadata[_KEY])
         version = header["format_version"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise ModelFileError(f"{foreign} (it has no readable header of ours).") from error
+        raise ModelFileError(f"{not_a_model} (it has no header of diffhash).") from error
     if not isinstance(version, int) or version < 1:
-        raise ModelFileError(f"{foreign} (format version {version!r}).")
+        raise ModelFileError(f"{not_a_model} (format version {version!r}).")
     if version > FORMAT_VERSION:
         raise NewerFormatError(
             f"load: {name} has format version {version}; this diffhash reads up to {FORMAT_VERSION}. Upgrade diffhash."
@@ -140,7 +154,7 @@ def _checksum(text: str, tensors: Mapping[str, NDArray[Any]]) -> str:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file begins as our model files do, of any version."""
+    """Whether a file has the header of a model, of any version."""
     with Path(path).open("rb") as file:
         length = int.from_bytes(file.read(8), "little")
         head = file.read(length) if length <= _MAX_HEADER else b""

@@ -226,7 +226,7 @@ class HashModel:
         ----------
         data : bytes
         name : str
-            Where they come from, for error messages: "load: {name} is damaged".
+            Where the bytes come from, for error messages: "load: {name} is damaged".
         kernel, featurizers : as for :func:`diffhash.load`
         opened_by : str
             Function that takes ``featurizers=``, for error messages.

@@ -20,6 +20,9 @@ from .hash_model import HashModel
 
 __all__ = ["load_model", "model_from_bytes", "model_to_bytes", "save_model"]
 
+#: Parameters that methods got after format version 1 and their defaults. A file leaves out a default, so
+#: that releases without the parameter can read it.
+_LATER_PARAMETERS = {"DiffHash": {"random_state": 0}}
 #: The only methods that a file can name.
 METHODS = ("DiffHash", "KernelDiffHash", "BoostedHash", "RefinedHash")
 
@@ -49,7 +52,9 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     header = {
         "class": model.method,
         "parameters": {
-            name: _to_json(value, f"parameter/{name}", arrays) for name, value in model.parameters.items()
+            name: _to_json(value, f"parameter/{name}", arrays)
+            for name, value in model.parameters.items()
+            if not _is_later_default(model.method, name, value)
         },
         "modalities": list(model.modalities),
         "n_features": [model.n_features[m] for m in model.modalities],
@@ -57,6 +62,11 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         **write_featurizers(model, arrays),
     }
     return header, arrays
+
+
+def _is_later_default(method: str, name: str, value: Any) -> bool:
+    later = _LATER_PARAMETERS.get(method, {})
+    return name in later and type(value) is type(later[name]) and bool(value == later[name])
 
 
 def load_model(

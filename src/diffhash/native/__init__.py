@@ -7,7 +7,7 @@ from ..types import RangeResult, SearchResult
 from .dispatch import BuildInfo, available_kernels, build_info
 from .distance_table import distance_table
 from .joint_counts import joint_counts
-from .packing import pack_signs, project_and_pack
+from .packing import pack_signs
 from .search import top_k, within
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "distance_table",
     "joint_counts",
     "pack_signs",
-    "project_and_pack",
     "top_k",
     "within",
 ]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..codes import check_codes, code_bytes
-from ..errors import CodeError, InputError, ParameterError
+from ..errors import CodeError, InputError
 from ..types import CodeArray
+from ..validation import as_array, check_count
 
 MAX_BITS = 4096
 
@@ -44,7 +44,7 @@ def as_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
     """Check the number of bits of a code; by default all bits of its bytes."""
     if n_bits is None:
         return 8 * width
-    bits = as_count(n_bits, "n_bits", 1, caller=caller)
+    bits = check_count(n_bits, "n_bits", caller=caller)
     if code_bytes(bits) != width:
         raise CodeError(
             f"{caller}: codes of {bits} bits have {code_bytes(bits)} bytes, got codes of {width} bytes."
@@ -52,22 +52,9 @@ def as_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
     return bits
 
 
-def as_count(value: Any, name: str, least: int, *, caller: str) -> int:
-    """Check a whole number that must be at least ``least``."""
-    try:
-        if isinstance(value, (bool, np.bool_)):
-            raise TypeError
-        number = operator.index(value)
-    except TypeError:
-        raise ParameterError(f"{caller}: {name} must be a whole number, got {value!r}.") from None
-    if number < least:
-        raise ParameterError(f"{caller}: {name} must be at least {least}, got {number}.")
-    return number
-
-
 def as_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.int64]:
     """Check the ids of ``n`` codes, and convert them to int64."""
-    array = np.asarray(ids)
+    array = as_array(ids, f"{caller}: {name}")
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
         raise InputError(
             f"{caller}: {name} must be whole numbers of shape (n,), got {array.dtype} of shape {array.shape}."
@@ -83,7 +70,7 @@ def as_allowed(allowed: Any, n: int, *, caller: str) -> NDArray[np.uint8] | None
     """Convert a filter to a bitmap: boolean of shape (n,), or already packed in little bit order."""
     if allowed is None:
         return None
-    array = np.asarray(allowed)
+    array = as_array(allowed, f"{caller}: allowed")
     if array.dtype == np.bool_ and array.shape == (n,):
         return np.packbits(array, bitorder="little")
     if array.dtype == np.uint8 and array.shape == (code_bytes(n),):

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CodeError, InputError
+from ..codes import check_padding
+from ..errors import InputError
 from ..threads import thread_count
 from ..types import CodeArray
+from ..validation import as_array
 from . import checks, dispatch
 from .keyword_only import keyword_only
 
@@ -26,7 +28,7 @@ class _Runs(NamedTuple):
 
 def _label_words(labels: Any, n: int, *, caller: str, name: str) -> tuple[NDArray[np.uint64], bool]:
     """Convert labels to uint64 words; the flag tells whether they are sets of labels."""
-    array = np.asarray(labels)
+    array = as_array(labels, f"{caller}: {name}")
     if len(array) != n if array.ndim else True:
         raise InputError(f"{caller}: {n} codes need {n} labels, {name} has shape {array.shape}.")
     if array.ndim == 1 and array.dtype.kind in "iub":
@@ -108,6 +110,7 @@ def distance_table(
     database = checks.as_codes(database, caller=caller, name="database")
     n, width = database.shape
     bits = checks.as_n_bits(n_bits, width, caller=caller)
+    check_padding(database, bits, caller=caller)
     queries = checks.as_queries(queries, width, bits, caller=caller)
     query_words, query_sets = _label_words(query_labels, len(queries), caller=caller, name="query_labels")
     words, sets = _label_words(database_labels, n, caller=caller, name="database_labels")
@@ -126,11 +129,4 @@ def distance_table(
         backend.distance_table(
             rows, queries, runs.starts, runs.labels, query_words, sets, threads, level, table
         )
-    if bits % 8:
-        if table[:, bits + 1 :].any() or (n and (database[:, -1] >> (bits % 8)).any()):
-            raise CodeError(
-                f"{caller}: a database of codes of {bits} bits must have zeros in the padding bits "
-                "of their last byte."
-            )
-        table = np.ascontiguousarray(table[:, : bits + 1])
-    return table
+    return np.ascontiguousarray(table[:, : bits + 1])

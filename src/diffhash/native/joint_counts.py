@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..threads import thread_count
 from ..types import FloatArray, IntArray, PairIndex
+from ..validation import as_array
 from . import dispatch
 from .keyword_only import keyword_only
 
@@ -54,21 +55,27 @@ def joint_counts(
             [1, 1]]])
     """
     caller = "joint_counts"
-    x, y = (np.ascontiguousarray(bins, dtype=np.uint8) for bins in (bins_x, bins_y))
-    i, j = (np.ascontiguousarray(rows, dtype=np.int64) for rows in index)
+    x, y = as_array(bins_x, f"{caller}: bins_x"), as_array(bins_y, f"{caller}: bins_y")
+    i, j = (np.ascontiguousarray(as_array(rows, f"{caller}: index"), dtype=np.int64) for rows in index)
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y) or i.shape != j.shape or i.ndim != 1:
         raise InputError(
             f"{caller}: expected bins of shapes (n_bits, n) and (n_bits, n') and as many i as j, got bins "
             f"{x.shape} and {y.shape}, rows {i.shape} and {j.shape}."
         )
-    if not 1 <= n_bins <= 256 or max(x.max(initial=0), y.max(initial=0)) >= n_bins:
-        raise InputError(f"{caller}: bins must lie below n_bins={n_bins}, which is at most 256.")
+    low, high = min(x.min(initial=0), y.min(initial=0)), max(x.max(initial=0), y.max(initial=0))
+    if not 1 <= n_bins <= 256 or low < 0 or high >= n_bins:
+        raise InputError(
+            f"{caller}: bins must not be negative and must lie below n_bins={n_bins}, which is at most 256."
+        )
     for rows, n in ((i, x.shape[1]), (j, y.shape[1])):
         if rows.size and not 0 <= rows.min() <= rows.max() < n:
             raise InputError(f"{caller}: a pair names a row outside 0 to {n - 1}.")
-    summed = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
+    summed = None
+    if weights is not None:
+        summed = np.ascontiguousarray(as_array(weights, f"{caller}: weights"), dtype=np.float64)
     if summed is not None and summed.shape != i.shape:
         raise InputError(f"{caller}: {len(i)} pairs need as many weights, got shape {summed.shape}.")
+    x, y = (np.ascontiguousarray(bins, dtype=np.uint8) for bins in (x, y))
     threads = thread_count(n_threads, caller=caller)
     backend, _ = dispatch.choose(kernel)
     result = np.zeros((len(x), n_bins, n_bins), dtype=np.int64 if summed is None else np.float64)

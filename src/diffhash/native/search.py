@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..threads import thread_count
 from ..types import CodeArray, RangeResult, SearchResult
+from ..validation import check_count
 from . import checks, dispatch
 from .keyword_only import keyword_only
 
@@ -163,7 +164,7 @@ def run_top_k(
     """:func:`top_k` on codes that are already checked."""
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
-    k = checks.as_count(k, "k", 1, caller=caller)
+    k = check_count(k, "k", caller=caller)
     threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 
@@ -188,7 +189,7 @@ def run_within(
     """:func:`within` on codes that are already checked."""
     n, width = stored.codes.shape
     queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
-    radius = min(checks.as_count(radius, "radius", 0, caller=caller), 8 * width)
+    radius = min(check_count(radius, "radius", caller=caller, minimum=0), 8 * width)
     threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..errors import PairsError
 from ..types import BoolArray, FloatArray, IntArray, PairIndex
+from ..validation import as_array
 
 __all__ = ["MAX_LABEL_SETS", "LabelGroups", "group_labels", "sample_pairs"]
 
@@ -106,7 +107,7 @@ def group_labels(labels_x: Any, labels_y: Any, *, caller: str) -> LabelGroups:
 
 
 def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:
-    array = np.asarray(labels)
+    array = as_array(labels, f"{caller}: {which}")
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise PairsError(
             f"{caller}: {which} must have the shape (n,) for one label per object, or be bool of shape "

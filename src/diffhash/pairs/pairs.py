@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import PairsError
 from ..types import PairIndex
-from ..validation import check_count, check_seed
+from ..validation import as_array, check_count, check_seed
 from .labels import LabelGroups, group_labels, sample_pairs
 from .resolved import ResolvedPairs, checked_pairs
 from .sampling import sample_resolved
@@ -127,7 +128,7 @@ class Pairs:
         n_negative: int,
         random_state: int | None = None,
         *,
-        n_rows: int | tuple[int, int] | None = None,
+        n_rows: int | Sequence[int] | None = None,
     ) -> Pairs:
         """Draw distinct pairs at random: each positive pair has the same chance, and each negative pair.
 
@@ -167,10 +168,14 @@ class Pairs:
         resolved = self.resolve(*self._sizes(n_rows, caller), caller=caller)
         return Pairs(*sample_resolved(resolved, n_positive, n_negative, rng, caller=caller))
 
-    def _sizes(self, n_rows: int | tuple[int, int] | None, caller: str) -> tuple[int, int | None]:
+    def _sizes(self, n_rows: int | Sequence[int] | None, caller: str) -> tuple[int, int | None]:
         """Numbers of rows of the views; the second is None for one view."""
         if n_rows is not None:
-            return n_rows if isinstance(n_rows, tuple) else (n_rows, None)
+            given = list(n_rows) if isinstance(n_rows, Sequence | np.ndarray) else [n_rows]
+            if len(given) not in (1, 2):
+                raise PairsError(f"{caller}: n_rows must be one or two numbers, got {n_rows!r}.")
+            first, *rest = (check_count(n, "n_rows", caller=caller) for n in given)
+            return first, rest[0] if rest else None
         if self._n_aligned is not None:
             return self._n_aligned, self._n_aligned
         if self._groups is not None:
@@ -226,11 +231,12 @@ class Pairs:
 def _check_index(index: Any, name: str) -> PairIndex:
     """Check and convert to two int64 arrays of the same length."""
     try:
-        i, j = (np.asarray(rows) for rows in index)
+        i, j = index
     except (TypeError, ValueError) as error:
         raise PairsError(
             f"Pairs: {name} must be a tuple (i, j) of two arrays of row numbers, got {type(index).__name__}."
         ) from error
+    i, j = (as_array(rows, f"Pairs: {name}") for rows in (i, j))
     if i.ndim != 1 or i.shape != j.shape:
         raise PairsError(
             f"Pairs: {name} needs two arrays of the same length, got shapes {i.shape} and {j.shape}."

@@ -178,10 +178,10 @@ class ResolvedPairs:
                     groups, n, similar=False, one_view=self.one_view, rng=rng, caller=caller
                 )
             else:
-                negative = self._draw_other_pairs(positive, n, rng)
+                negative = self.draw_other_pairs(positive, n, rng)
         return ResolvedPairs(self.n_x, self.n_y, self.one_view, positive, negative, None, self.aligned)
 
-    def _draw_other_pairs(self, positive: PairIndex, n: int, rng: np.random.Generator) -> PairIndex:
+    def draw_other_pairs(self, positive: PairIndex, n: int, rng: np.random.Generator) -> PairIndex:
         """``n`` distinct random pairs that are not positive."""
         taken = positive[0] * self.n_y + positive[1]
         taken.sort()
@@ -191,7 +191,8 @@ class ResolvedPairs:
             keys = rng.choice(n_cells, size=size, replace=False)
             if self.one_view:
                 keys = keys[keys // self.n_y < keys % self.n_y]
-            keys = keys[taken[np.minimum(np.searchsorted(taken, keys), len(taken) - 1)] != keys]
+            if len(taken):
+                keys = keys[taken[np.minimum(np.searchsorted(taken, keys), len(taken) - 1)] != keys]
             if len(keys) >= n or size == n_cells:
                 keys = np.sort(keys[:n])
                 return keys // self.n_y, keys % self.n_y

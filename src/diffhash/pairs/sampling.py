@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import PairsError
 from ..types import PairIndex
@@ -45,27 +44,5 @@ def _sample(
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     if pairs.groups is not None:
         return sample_pairs(pairs.groups, n, similar=similar, one_view=pairs.one_view, rng=rng, caller=caller)
-    keys = _sample_other_keys(pairs, n, rng)
-    return keys // pairs.n_y, keys % pairs.n_y
-
-
-def _sample_other_keys(pairs: ResolvedPairs, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Sorted keys ``i * n_y + j`` of ``n`` pairs that are not positive."""
     assert pairs.positive is not None, "without labels the positives are always listed"
-    n_cells = pairs.n_x * pairs.n_y
-    taken = pairs.positive[0] * pairs.n_y + pairs.positive[1]
-    if 2 * n > pairs.n_negative:
-        # More than half of them: a list of all is not much longer than the result.
-        keys = _not_taken(np.arange(n_cells), taken, pairs)
-    else:
-        keys = np.empty(0, dtype=np.int64)
-        while len(keys) < n:
-            proposed = rng.integers(0, n_cells, size=2 * (n - len(keys)) + 64)
-            keys = np.union1d(keys, _not_taken(proposed, taken, pairs))
-    return np.sort(rng.choice(keys, size=n, replace=False))
-
-
-def _not_taken(keys: NDArray[np.int64], taken: NDArray[np.int64], pairs: ResolvedPairs) -> NDArray[np.int64]:
-    if pairs.one_view:
-        keys = keys[keys // pairs.n_y < keys % pairs.n_y]
-    return keys[~np.isin(keys, taken)]
+    return pairs.draw_other_pairs(pairs.positive, n, rng)

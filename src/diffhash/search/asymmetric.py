@@ -12,6 +12,7 @@ from ..errors import InputError, NonFiniteError
 from ..native import checks, pack_signs
 from ..native.search import IndexedCodes, run_top_k
 from ..types import CodeArray, FloatArray, IntArray
+from ..validation import as_array, check_count
 from .index import HammingIndex
 
 __all__ = ["RankedResult", "asymmetric_scale", "asymmetric_scores", "asymmetric_search"]
@@ -85,10 +86,10 @@ def asymmetric_search(
     caller = "asymmetric_search"
     if not isinstance(index, HammingIndex):
         index = HammingIndex(checks.as_codes(index, caller=caller, name="codes"))
-    k = checks.as_count(k, "k", 1, caller=caller)
+    k = check_count(k, "k", caller=caller)
     if n_candidates is None:
         n_candidates = max(10 * k, 1000)
-    n_candidates = checks.as_count(n_candidates, "n_candidates", k, caller=caller)
+    n_candidates = check_count(n_candidates, "n_candidates", caller=caller, minimum=k)
     values = _check_values(query_values, caller)
     # One snapshot, because other threads may add or remove codes.
     stored = index._buffer.current
@@ -190,7 +191,7 @@ def asymmetric_scale(values: Any, agreement: Any) -> FloatArray:
     """
     caller = "asymmetric_scale"
     known = _check_values(values, caller)
-    shares = np.asarray(agreement, dtype=np.float64)
+    shares = as_array(agreement, f"{caller}: agreement").astype(np.float64)
     if shares.shape != (2, known.shape[1]) or not ((shares >= 0) & (shares <= 1)).all() or not len(known):
         raise InputError(
             f"{caller}: expected values of at least one object, and shares of shape (2, n_bits) between 0 and 1; "
@@ -218,7 +219,7 @@ class _RowsById:
 
 
 def _check_values(query_values: Any, caller: str) -> FloatArray:
-    values = np.asarray(query_values)
+    values = as_array(query_values, f"{caller}: query_values")
     if values.ndim != 2 or not values.shape[1] or values.dtype.kind not in "fiub":
         raise InputError(
             f"{caller}: query_values must be real numbers of shape (q, n_bits), as from hasher.project, "
@@ -232,7 +233,7 @@ def _check_values(query_values: Any, caller: str) -> FloatArray:
 def _scaled(values: FloatArray, scale: Any, caller: str) -> FloatArray:
     if scale is None:
         return values
-    divisor = np.asarray(scale, dtype=np.float64)
+    divisor = as_array(scale, f"{caller}: scale").astype(np.float64)
     if divisor.shape != (values.shape[1],):
         raise InputError(f"{caller}: scale must have shape ({values.shape[1]},), got {divisor.shape}.")
     if not (np.isfinite(divisor) & (divisor > 0)).all():

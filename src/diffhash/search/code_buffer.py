@@ -13,6 +13,7 @@ from ..errors import CodeError, ParameterError
 from ..native import checks
 from ..native.search import IndexedCodes, increasing
 from ..types import CodeArray
+from ..validation import check_count
 from .id_rows import check_unique, given_ids, largest_id, new_ids, rows_of
 
 __all__ = ["CodeBuffer"]
@@ -91,7 +92,7 @@ class CodeBuffer:
 def _no_codes(n_bits: int | None, caller: str) -> CodeArray:
     if n_bits is None:
         raise ParameterError(f"{caller}: pass codes, or n_bits for an empty index.")
-    return np.empty((0, code_bytes(checks.as_count(n_bits, "n_bits", 1, caller=caller))), dtype=np.uint8)
+    return np.empty((0, code_bytes(check_count(n_bits, "n_bits", caller=caller))), dtype=np.uint8)
 
 
 def _grown(buffer: NDArray[Any] | None, used: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:

@@ -12,12 +12,12 @@ from ..errors import InputError, MissingExtraError
 from ..native.search import IndexedCodes
 from ..types import CodeArray
 
-__all__ = ["codes_from_faiss", "codes_to_faiss"]
+__all__ = ["codes_from_faiss", "codes_to_faiss", "import_faiss"]
 
 
 def codes_to_faiss(stored: IndexedCodes, *, caller: str) -> Any:
     """Copy codes into an ``IndexBinaryFlat``, inside an ``IndexBinaryIDMap2`` if they have ids."""
-    faiss = _import_faiss(caller)
+    faiss = import_faiss(caller)
     flat = faiss.IndexBinaryFlat(8 * stored.codes.shape[1])
     if stored.ids is None:
         flat.add(np.asarray(stored.codes))
@@ -29,7 +29,7 @@ def codes_to_faiss(stored: IndexedCodes, *, caller: str) -> Any:
 
 def codes_from_faiss(index: Any, *, caller: str) -> tuple[CodeArray, NDArray[np.int64] | None]:
     """Codes of a flat binary index, and the ids if an id map is around it."""
-    faiss = _import_faiss(caller)
+    faiss = import_faiss(caller)
     ids = None
     flat = index
     if isinstance(index, faiss.IndexBinaryIDMap):
@@ -43,7 +43,8 @@ def codes_from_faiss(index: Any, *, caller: str) -> tuple[CodeArray, NDArray[np.
     return faiss.vector_to_array(flat.xb).reshape(flat.ntotal, flat.code_size), ids
 
 
-def _import_faiss(caller: str) -> ModuleType:
+def import_faiss(caller: str) -> ModuleType:
+    """Import FAISS; if it is missing, the error has the install line."""
     try:
         import faiss
     except ImportError as error:

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..native.checks import as_ids
 from ..native.search import IndexedCodes
+from ..validation import as_array
 
 
 def given_ids(ids: Any, *, caller: str) -> NDArray[np.int64]:
     """Check ids that a caller gave: an array or one id."""
-    array = np.atleast_1d(np.asarray(ids))
+    array = np.atleast_1d(as_array(ids, f"{caller}: ids"))
     return as_ids(array, array.size, caller=caller)
 
 
@@ -68,7 +69,8 @@ def bitmap_of(stored: IndexedCodes, ids: Any, *, caller: str) -> NDArray[np.uint
     """Bitmap of the rows that have one of the ids, for the kernels; None for all rows."""
     if ids is None:
         return None
-    wanted = np.unique(as_ids(ids, np.size(ids), caller=caller))
+    array = as_array(ids, f"{caller}: ids")
+    wanted = np.unique(as_ids(array, array.size, caller=caller))
     return np.packbits(rows_of(stored, wanted), bitorder="little")
 
 

@@ -184,10 +184,8 @@ class HammingIndex:
         Parameters
         ----------
         queries : uint8 array of shape (q, bytes), or (bytes,) for one query
-            One query is treated as an array of shape (1, bytes).
         k : int
-            At least 1. If the index has fewer than k codes, all of them are returned; results are
-            not filled up with ids that do not exist.
+            At least 1. If the index has fewer than k codes, all of them are returned.
         ids : int array, optional
             Search only among these ids. Unknown ids are ignored.
         n_threads : int, optional
@@ -206,7 +204,8 @@ class HammingIndex:
         array([[1, 0]])
         """
         caller, stored = "HammingIndex.search", self._buffer.current
-        batch, bitmap = _as_batch(queries, caller), bitmap_of(stored, ids, caller=caller)
+        batch = np.atleast_2d(as_array(queries, f"{caller}: queries"))
+        bitmap = bitmap_of(stored, ids, caller=caller)
         return run_top_k(stored, batch, k, bitmap=bitmap, n_threads=n_threads, caller=caller)
 
     def within(
@@ -230,7 +229,8 @@ class HammingIndex:
         (array([0, 2, 4]), array([2, 1, 0, 1]))
         """
         caller, stored = "HammingIndex.within", self._buffer.current
-        batch, bitmap = _as_batch(queries, caller), bitmap_of(stored, ids, caller=caller)
+        batch = np.atleast_2d(as_array(queries, f"{caller}: queries"))
+        bitmap = bitmap_of(stored, ids, caller=caller)
         return run_within(stored, batch, radius, bitmap=bitmap, n_threads=n_threads, caller=caller)
 
     def add(self, codes: CodeArray, ids: Any = None) -> None:
@@ -298,9 +298,3 @@ class HammingIndex:
             If FAISS is not installed (``pip install faiss-cpu``).
         """
         return codes_to_faiss(self._buffer.current, caller="HammingIndex.to_faiss")
-
-
-def _as_batch(queries: Any, caller: str) -> NDArray[Any]:
-    """One query of shape (bytes,) as an array of shape (1, bytes)."""
-    array = as_array(queries, f"{caller}: queries")
-    return array[None] if array.ndim == 1 else array

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..files import is_codes_file
+from ..stores.sqlite.export import FORMATS, ids_path
 from .model_files import open_collection
 from .options import FileName, OptionError
 from .outputs import check_output
@@ -14,7 +15,7 @@ from .results import ExportResult
 __all__ = ["EXPORT_FORMATS", "export"]
 
 #: Formats by the ending of their files.
-EXPORT_FORMATS = {".parquet": "parquet", ".npy": "npy", ".faiss": "faiss"}
+EXPORT_FORMATS = {f".{name}": name for name in FORMATS}
 
 
 def export(
@@ -75,8 +76,9 @@ def export(
         if chosen != "parquet":
             modality = modality or (filled or list(store.modalities))[0]
             if chosen == "npy" or store.id_kind == "str":
-                ids = out.with_name(f"{out.name.removesuffix('.npy')}.ids.npy")
-                check_output(ids, overwrite, [collection], "file of ids", _starts_with(b"\x93NUMPY"))
+                check_output(
+                    ids_path(out), overwrite, [collection], "file of ids", _starts_with(b"\x93NUMPY")
+                )
         paths = store.export(out, chosen, modality=modality)
     n_codes = sum(counts.values()) if modality is None else counts[modality]
     return ExportResult(paths=tuple(paths), format=chosen, modality=modality, codes=n_codes)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from enum import StrEnum
 from pathlib import Path
 
-from ..errors import InputFileError
+from ..errors import CollectionFileError, InputFileError
 from ..files import FILE_KINDS, FeatureFile, Source
 from ..model import HashModel
 from ..model.file import is_model_file
 from ..stores import Collection
+from ..stores.sqlite.schema import SQLITE_HEADER
 from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
 
@@ -22,7 +23,6 @@ __all__ = [
     "open_collection",
 ]
 
-_SQLITE = b"SQLite format 3\x00"
 #: In the first bytes of an index that HammingIndex.save wrote.
 _INDEX = b'"diffhash_index"'
 #: First bytes of the binary indexes that FAISS writes.
@@ -45,7 +45,7 @@ def file_kind(name: FileName) -> tuple[FileKind, Source]:
     source = Source.parse(name)
     with source.path.open("rb") as file:
         head = file.read(_HEAD)
-    if head.startswith(_SQLITE):
+    if head.startswith(SQLITE_HEADER):
         return FileKind.collection, source
     if source.kind in FILE_KINDS:
         return FileKind.data, source
@@ -73,11 +73,18 @@ def open_collection(name: FileName) -> Collection:
     """Open a collection for reading. The error for a file of another kind says what it is."""
     if not Path(name).exists():
         raise InputFileError(f"{name}: there is no such file.")
-    kind, source = file_kind(name)
-    # Any other file counts as a model, also a damaged collection.
-    if kind is FileKind.collection or (kind is FileKind.model and not is_model_file(source.path)):
+    try:
+        # Not after a look at its first bytes: closing that handle would end the locks of a collection
+        # that is open in this process (see stores/sqlite/lock.py).
         return Collection.open(name)
-    raise InputFileError(f"{source} is {_described(kind, source)}. A collection (.dh) is needed here.")
+    except CollectionFileError as error:
+        kind, source = file_kind(name)
+        # Files of unknown kinds count as models, also a damaged collection.
+        if kind is FileKind.collection or (kind is FileKind.model and not is_model_file(source.path)):
+            raise
+        raise InputFileError(
+            f"{source} is {_described(kind, source)}. A collection (.dh) is needed here."
+        ) from error
 
 
 def _described(kind: FileKind, source: Source) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputFileError
-from ..files import read_ids, read_labels, read_pairs
+from ..files import Source, read_ids, read_labels, read_pairs
 from ..pairs import Pairs
 from ..pairs.resolved import ResolvedPairs
 from ..types import IntArray, PairIndex
@@ -193,6 +193,9 @@ def _check_row_numbers(pairs: PairIndex, n_rows: Mapping[str, int], name: str) -
 
 def _check_count(n_values: int, n_rows: int, modality: str, what: str, file: str) -> None:
     if n_values != n_rows:
+        is_csv = Source.parse(file).kind == ".csv"
+        hint = " The first line was read as the header line. If it is data, add a header line."
         raise InputFileError(
             f"{file}: there are {n_values:,} {what} for the {n_rows:,} rows of {modality!r}."
+            f"{hint if is_csv and n_values == n_rows - 1 else ''}"
         )

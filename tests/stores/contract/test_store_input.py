@@ -127,7 +127,7 @@ def test_bad_input_is_refused_and_changes_nothing(store):
         (lambda: store.upsert_codes(one, modality="x", ids=None), InputError, "ids are needed"),
         (lambda: store.delete([1], modality="z"), UnknownModalityError, "unknown modality"),
         (lambda: store.search_codes(one, into="z"), UnknownModalityError, "unknown modality"),
-        (lambda: store.search_codes(one, into="x", k=0), ParameterError, "k must be at least 1"),
+        (lambda: store.search_codes(one, into="x", k=0), ParameterError, "k must be a whole number >= 1"),
         (lambda: store.search_codes(np.zeros((1, 3), np.uint8), into="x"), CodeError, r"shape \(n, 2\)"),
         (lambda: store.search_codes(one, into="x", where=3), FilterError, "where must be a dict"),
         (lambda: store.search_codes(one, into="x", where={"n": {"near": 3}}), FilterError, "eq, ne"),

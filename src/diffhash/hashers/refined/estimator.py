@@ -13,7 +13,7 @@ from ...types import FloatArray
 from ...validation import check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
 from .fit import fit_setting, make_fitter
-from .settings import Given, full_effort
+from .settings import RefinedParameters, full_size
 from .settings_search import choose_settings, rows_to_compare, score_training_rows
 
 __all__ = ["RefinedHash"]
@@ -92,6 +92,7 @@ class RefinedHash(BaseHasher):
     """
 
     extra_attributes = ("losses",)
+    callbacks = ("progress",)
 
     def __init__(
         self,
@@ -160,12 +161,14 @@ class RefinedHash(BaseHasher):
             raise ParameterError(f"{caller}: progress must be a function or None, got {self.progress!r}.")
 
     def _learn(self, data: TrainingData) -> Learned:
-        given, views, pairs = self._given(), list(data.views.values()), data.pairs
+        parameters, views, pairs = self._refined_parameters(), list(data.views.values()), data.pairs
         with one_blas_thread():
-            settings = choose_settings(views, pairs, given, self.validation_share, caller=self._caller)
-        effort = full_effort(given, max(view.shape[0] for view in views))
-        fitter = make_fitter(views, pairs, effort, given, caller=self._caller)
-        fits = [fit_setting(fitter, setting, given, self.min_share, self.progress) for setting in settings]
+            settings = choose_settings(views, pairs, parameters, self.validation_share, caller=self._caller)
+        size = full_size(parameters, max(view.shape[0] for view in views))
+        fitter = make_fitter(views, pairs, size, parameters, caller=self._caller)
+        fits = [
+            fit_setting(fitter, setting, parameters, self.min_share, self.progress) for setting in settings
+        ]
         fitted, losses = fits[0]
         if len(fits) > 1:
             rows = rows_to_compare(pairs, np.random.default_rng(self.random_state))
@@ -182,8 +185,8 @@ class RefinedHash(BaseHasher):
         maps = {m: basis.map for m, basis in zip(data.modalities, fitted.bases, strict=True)}
         return Learned(maps, projections, thresholds, {"losses": np.array(losses)})
 
-    def _given(self) -> Given:
-        return Given(
+    def _refined_parameters(self) -> RefinedParameters:
+        return RefinedParameters(
             n_bits=self.n_bits,
             features=self.features,
             n_landmarks=self.n_landmarks,

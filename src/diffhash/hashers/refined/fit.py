@@ -17,16 +17,16 @@ from ...maps.landmarks import choose_landmarks, count_distinct
 from ...maps.whitening import Components, principal_components
 from ...pairs.resolved import ResolvedPairs
 from ...types import FloatArray
-from .settings import Effort, Given, Setting
+from .settings import FitSize, RefinedParameters, Setting
 
-__all__ = ["Candidate", "SettingFitter", "fit_setting", "make_fitter"]
+__all__ = ["FittedSetting", "SettingFitter", "fit_setting", "make_fitter"]
 
 #: Means and principal components are computed from at most this many rows.
 _MAX_SAMPLE_ROWS = 50_000
 
 
 @dataclass(frozen=True)
-class Basis:
+class ViewBasis:
     """Feature map of one view, principal components of its features, and coordinates of the rows along them."""
 
     map: FeatureMap
@@ -35,14 +35,14 @@ class Basis:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class FittedSetting:
     """A fitted setting: for each view an affine function of its coordinates.
 
     ``bases`` may be large; settings with the same features share them. ``scales`` whiten the
     coordinates.
     """
 
-    bases: list[Basis]
+    bases: list[ViewBasis]
     scales: list[FloatArray]
     affine: Affine
     converged: bool
@@ -62,7 +62,7 @@ class Candidate:
         values = coordinates @ weights.astype(coordinates.dtype) + offsets.astype(coordinates.dtype)
         return np.asarray(values)
 
-    def without_constant_bits(self, min_share: float) -> Candidate:
+    def without_constant_bits(self, min_share: float) -> FittedSetting:
         """The same candidate, with the median as the threshold of every nearly constant bit.
 
         A bit is nearly constant if fewer than ``min_share`` of the rows of a view are on one side.
@@ -89,7 +89,7 @@ class SettingFitter:
     ----------
     views : list of one or two arrays
     pairs : ResolvedPairs
-    effort : Effort
+    size : FitSize
     positive_weight : float
     random_state : int or None
     caller : str
@@ -100,7 +100,7 @@ class SettingFitter:
         self,
         views: list[Any],
         pairs: ResolvedPairs,
-        effort: Effort,
+        size: FitSize,
         *,
         positive_weight: float,
         random_state: int | None,
@@ -108,18 +108,18 @@ class SettingFitter:
     ) -> None:
         self._views = views
         self._pairs = pairs
-        self._effort = effort
+        self._size = size
         self._positive_weight = positive_weight
         self._random_state = random_state
         self._caller = caller
-        self._bases: dict[tuple[str, str, float], list[Basis]] = {}
+        self._bases: dict[tuple[str, str, float], list[ViewBasis]] = {}
         self._landmarks_of_side: dict[int, FloatArray] = {}
         self._spectral: dict[Any, SpectralStart] = {}
         self._starts: dict[Any, Affine] = {}
 
-    def fit(self, setting: Setting, progress: Progress | None = None) -> Candidate:
+    def fit(self, setting: Setting, progress: Progress | None = None) -> FittedSetting:
         """Fit one setting."""
-        effort, pairs = self._effort, self._pairs
+        size, pairs = self._size, self._pairs
         if setting.kind not in self._bases:
             self._bases[setting.kind] = [self._basis(X, side, setting) for side, X in enumerate(self._views)]
         bases = self._bases[setting.kind]
@@ -128,7 +128,7 @@ class SettingFitter:
         start = self._start(setting, x, y, scales)
         affine, converged = start, True
         if setting.iterations:
-            loss = PairLoss(pairs, effort.n_bits, setting.negative_target, self._positive_weight)
+            loss = PairLoss(pairs, size.n_bits, setting.negative_target, self._positive_weight)
             affine, converged = refine(
                 x,
                 y,
@@ -136,11 +136,11 @@ class SettingFitter:
                 start,
                 penalty=setting.penalty,
                 scales=scales,
-                slopes=effort.slopes,
+                slopes=size.slopes,
                 max_iter=setting.iterations,
                 progress=progress,
             )
-        return Candidate(bases, scales, affine, converged)
+        return FittedSetting(bases, scales, affine, converged)
 
     def _start(
         self, setting: Setting, x: FloatArray, y: FloatArray | None, scales: list[FloatArray]
@@ -153,21 +153,21 @@ class SettingFitter:
                 self._spectral[kind] = SpectralStart(x, y, self._pairs, rng)
             self._starts[key] = self._spectral[kind].bits(
                 scales,
-                self._effort.n_bits,
+                self._size.n_bits,
                 np.random.default_rng(self._random_state),
                 strongest_only=setting.strongest_only,
             )
         return self._starts[key]
 
-    def _basis(self, X: Any, side: int, setting: Setting) -> Basis:
+    def _basis(self, X: Any, side: int, setting: Setting) -> ViewBasis:
         step = -(-X.shape[0] // _MAX_SAMPLE_ROWS)
         sample = X if step == 1 else X[::step]
         fitted = self._map(X, sample, side, setting)
-        rank = self._effort.linear_rank if setting.features == "linear" else self._effort.kernel_rank
+        rank = self._size.linear_rank if setting.features == "linear" else self._size.kernel_rank
         view = MappedView(X, fitted)
         sampled = view if step == 1 else MappedView(sample, fitted)
         components = principal_components(sampled, rank, np.random.default_rng(self._random_state))
-        return Basis(fitted, components, view.project(components.directions.T))
+        return ViewBasis(fitted, components, view.project(components.directions.T))
 
     def _map(self, X: Any, sample: Any, side: int, setting: Setting) -> FeatureMap:
         who = f"{self._caller}: view {side + 1}"
@@ -194,29 +194,33 @@ class SettingFitter:
             )
 
         try:
-            return choose(min(self._effort.n_landmarks, X.shape[0]))
+            return choose(min(self._size.n_landmarks, X.shape[0]))
         except ParameterError:
             # Many objects are equal: use every distinct object.
             return choose(count_distinct(X))
 
 
 def make_fitter(
-    views: list[Any], pairs: ResolvedPairs, effort: Effort, given: Given, *, caller: str
+    views: list[Any], pairs: ResolvedPairs, size: FitSize, parameters: RefinedParameters, *, caller: str
 ) -> SettingFitter:
     """A fitter with the user's weight and seed."""
     return SettingFitter(
         views,
         pairs,
-        effort,
-        positive_weight=given.positive_weight,
-        random_state=given.random_state,
+        size,
+        positive_weight=parameters.positive_weight,
+        random_state=parameters.random_state,
         caller=caller,
     )
 
 
 def fit_setting(
-    fitter: SettingFitter, setting: Setting, given: Given, min_share: float, progress: Progress | None
-) -> tuple[Candidate, list[float]]:
+    fitter: SettingFitter,
+    setting: Setting,
+    parameters: RefinedParameters,
+    min_share: float,
+    progress: Progress | None,
+) -> tuple[FittedSetting, list[float]]:
     """Fit one setting with all iterations. Returns the candidate and the loss after each iteration."""
     losses: list[float] = []
 
@@ -225,7 +229,7 @@ def fit_setting(
         if progress is not None:
             progress(iteration, loss)
 
-    iterations = given.max_iter if setting.iterations else 0
+    iterations = parameters.max_iter if setting.iterations else 0
     fitted = fitter.fit(replace(setting, iterations=iterations), record)
     return fitted.without_constant_bits(min_share), losses
 

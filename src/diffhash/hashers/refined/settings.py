@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 __all__ = [
-    "Effort",
-    "Given",
+    "FitSize",
+    "RefinedParameters",
     "Setting",
     "as_start",
     "first_settings",
-    "full_effort",
+    "full_size",
     "other_targets",
-    "search_effort",
     "search_plan",
+    "trial_size",
 ]
 
 #: Number of coordinates of each view if max_rank is "auto". Sparse word counts need many. With many objects
@@ -31,7 +31,7 @@ _METRICS = ["euclidean", "diagonal", "hellinger"]
 
 
 @dataclass(frozen=True)
-class Given:
+class RefinedParameters:
     """The parameters of RefinedHash as the user gave them. The search chooses those that are "auto"."""
 
     n_bits: int
@@ -49,7 +49,7 @@ class Given:
 
 
 @dataclass(frozen=True)
-class Effort:
+class FitSize:
     """Size of a fit; trial fits are smaller than the final one."""
 
     n_bits: int
@@ -84,19 +84,19 @@ T = TypeVar("T")
 Step: TypeAlias = Callable[[Setting], list[Setting]]
 
 
-def full_effort(given: Given, n_objects: int) -> Effort:
+def full_size(parameters: RefinedParameters, n_objects: int) -> FitSize:
     """Size of the final fit to ``n_objects`` objects."""
     kernel = _KERNEL_RANK if n_objects <= _MANY_OBJECTS else _KERNEL_RANK_MANY_OBJECTS
     linear = _LINEAR_RANK
-    if not isinstance(given.max_rank, str):
-        kernel = linear = given.max_rank
-    return Effort(given.n_bits, given.n_landmarks, kernel, linear, _SLOPES)
+    if not isinstance(parameters.max_rank, str):
+        kernel = linear = parameters.max_rank
+    return FitSize(parameters.n_bits, parameters.n_landmarks, kernel, linear, _SLOPES)
 
 
-def search_effort(given: Given, *, partnered: bool) -> Effort:
+def trial_size(parameters: RefinedParameters, *, partnered: bool) -> FitSize:
     """Size of a trial fit."""
-    full = full_effort(given, 0)
-    return Effort(
+    full = full_size(parameters, 0)
+    return FitSize(
         # If each object has one partner, the best settings depend on the number of bits.
         n_bits=min(full.n_bits, 128 if partnered else 32),
         n_landmarks=min(full.n_landmarks, 250),
@@ -106,15 +106,17 @@ def search_effort(given: Given, *, partnered: bool) -> Effort:
     )
 
 
-def search_plan(given: Given, *, partnered: bool, histograms: bool) -> tuple[list[Setting], list[Step]]:
+def search_plan(
+    parameters: RefinedParameters, *, partnered: bool, histograms: bool
+) -> tuple[list[Setting], list[Step]]:
     """The settings to try first, and the steps that follow.
 
     With labels the refinement improves the score much, so kinds of features are compared after it. If
     objects are ``partnered`` (each is similar to one or a few partners only), the spectral start is often
     as good and much faster, so kinds of features are compared by their starts.
     """
-    kinds = first_settings(given, partnered=partnered, histograms=histograms)
-    widths, penalties, ridges, targets = _neighbours(given, partnered)
+    kinds = first_settings(parameters, partnered=partnered, histograms=histograms)
+    widths, penalties, ridges, targets = _neighbours(parameters, partnered)
     if not partnered:
         return kinds, [widths, penalties, ridges, targets, lambda best: [as_start(best)]]
     starts = [as_start(kind) for kind in kinds]
@@ -143,60 +145,60 @@ def as_start(setting: Setting) -> Setting:
     return replace(setting, iterations=0, penalty=0.0, negative_target=0.0)
 
 
-def first_settings(given: Given, *, partnered: bool, histograms: bool) -> list[Setting]:
+def first_settings(parameters: RefinedParameters, *, partnered: bool, histograms: bool) -> list[Setting]:
     """One setting for each kind of features, with medium regularisation."""
     base = Setting(
         features="kernel",
         metric=_METRICS[0],
-        strict_metric=given.metric != "auto",
-        width=_options(given.width, [1.5])[0],
-        ridge=_options(given.ridge, [0.03])[0],
+        strict_metric=parameters.metric != "auto",
+        width=_options(parameters.width, [1.5])[0],
+        ridge=_options(parameters.ridge, [0.03])[0],
         strongest_only=False,
-        penalty=_options(given.penalty, [0.003])[0],
-        negative_target=_targets(given, partnered)[0],
-        iterations=min(_SEARCH_ITERATIONS, given.max_iter),
+        penalty=_options(parameters.penalty, [0.003])[0],
+        negative_target=_targets(parameters, partnered)[0],
+        iterations=min(_SEARCH_ITERATIONS, parameters.max_iter),
     )
     found = []
-    for kind in _options(given.features, ["kernel", "linear"]):
+    for kind in _options(parameters.features, ["kernel", "linear"]):
         if kind == "linear":
             found.append(replace(base, features="linear", width=1.0))
             continue
-        metrics = _options(given.metric, _METRICS if histograms else _METRICS[:2])
+        metrics = _options(parameters.metric, _METRICS if histograms else _METRICS[:2])
         found += [replace(base, metric=metric) for metric in metrics]
     return found
 
 
-def other_targets(given: Given, setting: Setting) -> list[Setting]:
-    """The same setting with the other targets for negatives; none if the target is given or has no effect."""
-    free = _targets(given, partnered=False) if setting.iterations else []
+def other_targets(parameters: RefinedParameters, setting: Setting) -> list[Setting]:
+    """The same setting with the other targets for negatives; none if the user gave the target or it has no effect."""
+    free = _targets(parameters, partnered=False) if setting.iterations else []
     return [replace(setting, negative_target=t) for t in free if t != setting.negative_target]
 
 
-def _neighbours(given: Given, partnered: bool) -> tuple[Step, Step, Step, Step]:
+def _neighbours(parameters: RefinedParameters, partnered: bool) -> tuple[Step, Step, Step, Step]:
     """Steps that each change one "auto" value: width, penalty, ridge, target."""
 
     def widths(best: Setting) -> list[Setting]:
-        wide = given.width == "auto" and best.features == "kernel"
+        wide = parameters.width == "auto" and best.features == "kernel"
         return [replace(best, width=4.0)] if wide else []
 
     def penalties(best: Setting) -> list[Setting]:
-        lighter = given.penalty == "auto" and best.iterations
+        lighter = parameters.penalty == "auto" and best.iterations
         return [replace(best, penalty=best.penalty / 10)] if lighter else []
 
     def ridges(best: Setting) -> list[Setting]:
-        factors = (0.1, 3.0) if given.ridge == "auto" else ()
+        factors = (0.1, 3.0) if parameters.ridge == "auto" else ()
         return [replace(best, ridge=best.ridge * factor) for factor in factors]
 
     def targets(best: Setting) -> list[Setting]:
-        others = _targets(given, partnered)[1:] if best.iterations else []
+        others = _targets(parameters, partnered)[1:] if best.iterations else []
         return [replace(best, negative_target=target) for target in others]
 
     return widths, penalties, ridges, targets
 
 
-def _targets(given: Given, partnered: bool) -> list[float]:
+def _targets(parameters: RefinedParameters, partnered: bool) -> list[float]:
     # With many classes no code can be opposite to all the others.
-    return _options(given.negative_target, [-1.0 if partnered else -0.7, 0.0])
+    return _options(parameters.negative_target, [-1.0 if partnered else -0.7, 0.0])
 
 
 def _options(value: T | str, choices: list[T]) -> list[T]:

@@ -14,8 +14,16 @@ from ...maps.kernel import never_negative
 from ...pairs.holdout import HeldOut, hold_out
 from ...pairs.resolved import ResolvedPairs
 from ...types import IntArray
-from .fit import Candidate, SettingFitter, make_fitter
-from .settings import Given, Setting, as_start, first_settings, other_targets, search_effort, search_plan
+from .fit import FittedSetting, SettingFitter, make_fitter
+from .settings import (
+    RefinedParameters,
+    Setting,
+    as_start,
+    first_settings,
+    other_targets,
+    search_plan,
+    trial_size,
+)
 
 __all__ = ["SettingSearch", "Trial", "choose_settings", "rows_to_compare", "score_training_rows"]
 
@@ -54,7 +62,7 @@ class Trial:
         self._split = split
         self._pairs = pairs
         self._fitter = make_fitter(self._fit_views, split.fit_pairs)
-        self._fitted: dict[Setting, Candidate] = {}
+        self._fitted: dict[Setting, FittedSetting] = {}
 
     def score(self, setting: Setting) -> float:
         """Score of a search within the held-out objects; 0 if the setting cannot be fitted to so few objects."""
@@ -149,38 +157,45 @@ class SettingSearch:
 
 
 def choose_settings(
-    views: list[Any], pairs: ResolvedPairs, given: Given, validation_share: float, *, caller: str
+    views: list[Any],
+    pairs: ResolvedPairs,
+    parameters: RefinedParameters,
+    validation_share: float,
+    *,
+    caller: str,
 ) -> list[Setting]:
     """The best setting on held-out objects, followed by settings that a full fit must compare with it.
 
     If there are too few objects to hold some out, this is the first setting of the plan.
     """
-    rng = np.random.default_rng(given.random_state)
+    rng = np.random.default_rng(parameters.random_state)
     # Each object is similar to one or a few partners, and to no other object.
     partnered = pairs.groups is None and pairs.negative is None
     histograms = any(map(never_negative, views))
     n_objects = _MAX_LABELLED_OBJECTS if pairs.labelled else _MAX_PAIRED_OBJECTS
     splits = hold_out(pairs, validation_share, n_objects, rng, _N_SPLITS)
     if not splits:
-        return first_settings(given, partnered=partnered, histograms=histograms)[:1]
-    effort = search_effort(given, partnered=partnered)
+        return first_settings(parameters, partnered=partnered, histograms=histograms)[:1]
+    size = trial_size(parameters, partnered=partnered)
     search = SettingSearch(
         [
-            Trial(views, pairs, split, lambda v, p: make_fitter(v, p, effort, given, caller=caller))
+            Trial(views, pairs, split, lambda v, p: make_fitter(v, p, size, parameters, caller=caller))
             for split in splits
         ]
     )
-    first, steps = search_plan(given, partnered=partnered, histograms=histograms)
+    first, steps = search_plan(parameters, partnered=partnered, histograms=histograms)
     best = search.try_all(first)
     for step in steps:
         best = search.try_all(step(best))
     if not pairs.one_view and pairs.negative is None:
         best = search.best_among_known(as_start)
-    others = _settings_to_compare(best, pairs, given)
+    others = _settings_to_compare(best, pairs, parameters)
     return [best, *(other for other in others if search.is_as_good(other, as_start(other)))]
 
 
-def _settings_to_compare(setting: Setting, pairs: ResolvedPairs, given: Given) -> list[Setting]:
+def _settings_to_compare(
+    setting: Setting, pairs: ResolvedPairs, parameters: RefinedParameters
+) -> list[Setting]:
     """The same setting with another target for negatives, if there are more classes than n_bits + 1.
 
     At most m + 1 vectors of m dimensions can all have negative products. With more classes, some
@@ -190,7 +205,7 @@ def _settings_to_compare(setting: Setting, pairs: ResolvedPairs, given: Given) -
     groups = pairs.groups
     if groups is None or groups.sets is not None or pairs.negative is not None:
         return []
-    return other_targets(given, setting) if groups.n_groups > given.n_bits + 1 else []
+    return other_targets(parameters, setting) if groups.n_groups > parameters.n_bits + 1 else []
 
 
 def rows_to_compare(pairs: ResolvedPairs, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
@@ -200,11 +215,13 @@ def rows_to_compare(pairs: ResolvedPairs, rng: np.random.Generator) -> tuple[Int
     return x, x if same_rows else rng.permutation(pairs.n_y)[:_COMPARED_OBJECTS]
 
 
-def score_training_rows(fitted: Candidate, rows: tuple[IntArray, IntArray], among: ResolvedPairs) -> float:
-    """Score of a search within training rows, given the pairs between them."""
+def score_training_rows(
+    fitted: FittedSetting, rows: tuple[IntArray, IntArray], among: ResolvedPairs
+) -> float:
+    """Score of a search within training rows, with the pairs between them."""
     codes = [pack(fitted.training_values(side, rows[side]) >= 0) for side in range(len(fitted.bases))]
     return score_codes(codes[0], codes[-1], among)
 
 
-def _codes(fitted: Candidate, views: list[Any]) -> list[Any]:
+def _codes(fitted: FittedSetting, views: list[Any]) -> list[Any]:
     return [pack(fitted.values(side, X) >= 0) for side, X in enumerate(views)]

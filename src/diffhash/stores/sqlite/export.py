@@ -12,13 +12,15 @@ from numpy.typing import NDArray
 from ...atomic_write import replacing
 from ...errors import InputError, MissingExtraError
 from ...search import HammingIndex
+from ...search.faiss_index import import_faiss
 from ...types import CodeArray
 from ..payload_json import to_json
 from ..protocol import Item
 from .snapshot import Snapshot
 
-__all__ = ["FORMATS", "codes_and_ids", "write_faiss", "write_npy", "write_parquet"]
+__all__ = ["FORMATS", "codes_and_ids", "ids_path", "write_faiss", "write_npy", "write_parquet"]
 
+#: Formats of exported files, which are also the usual endings of the files.
 FORMATS = ("parquet", "npy", "faiss")
 
 
@@ -36,7 +38,7 @@ def codes_and_ids(snapshot: Snapshot, modality: str) -> tuple[CodeArray, NDArray
 
 def write_npy(path: Path, codes: CodeArray, ids: NDArray[Any]) -> list[Path]:
     """Write codes to one file and ids to another one, which ends in ``.ids.npy``."""
-    beside = _ids_path(path)
+    beside = ids_path(path)
     for target, array in ((beside, ids), (path, codes)):
         with replacing(target) as part, part.open("wb") as file:
             np.save(file, array, allow_pickle=False)
@@ -45,17 +47,12 @@ def write_npy(path: Path, codes: CodeArray, ids: NDArray[Any]) -> list[Path]:
 
 def write_faiss(path: Path, codes: CodeArray, ids: NDArray[Any], n_bits: int) -> list[Path]:
     """Write a binary FAISS index with the ids. If they are strings, they go to a second file."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise MissingExtraError(
-            "Collection.export: FAISS is needed for this. Install it: pip install faiss-cpu"
-        ) from error
+    faiss = import_faiss("Collection.export")
     numbers = ids if ids.dtype.kind == "i" else None
     index = HammingIndex(codes, numbers, n_bits=n_bits).to_faiss()
     written = [path]
     if numbers is None:
-        beside = _ids_path(path)
+        beside = ids_path(path)
         with replacing(beside) as part, part.open("wb") as file:
             np.save(file, ids, allow_pickle=False)
         written.append(beside)
@@ -97,5 +94,6 @@ def write_parquet(path: Path, blocks: Iterator[list[Item]], string_ids: bool, wi
     return [path]
 
 
-def _ids_path(path: Path) -> Path:
+def ids_path(path: Path) -> Path:
+    """The second file, with the ids, beside an exported ``.npy`` or ``.faiss`` file."""
     return path.with_name(f"{path.name.removesuffix('.npy')}.ids.npy")

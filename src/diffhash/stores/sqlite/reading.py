@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, UnknownIdError
-from ...native.checks import as_count
 from ...types import CodeArray
+from ...validation import check_count
 from ..ids import check_kind, read_ids
 from ..protocol import Item
 from .payloads import fetch_payloads
@@ -104,7 +104,7 @@ class Reading(StoredModel):
             the iteration may be missing.
         """
         caller = "Collection.iterate"
-        batch = as_count(batch, "batch", 1, caller=caller)
+        batch = check_count(batch, "batch", caller=caller)
         with self._reading() as snapshot:
             stored = [snapshot.modality_codes[m] for m in self._chosen(modality, snapshot, caller)]
             keys = _distinct([codes.keys[codes.positions()] for codes in stored])

@@ -32,11 +32,14 @@ from ...errors import CollectionFileError, NewerCollectionError
 __all__ = [
     "APPLICATION_ID",
     "FORMAT_VERSION",
+    "SQLITE_HEADER",
     "check_schema",
     "is_collection_file",
     "new_file",
 ]
 
+#: First bytes of every SQLite file.
+SQLITE_HEADER = b"SQLite format 3\0"
 #: "dhsh". SQLite reserves this number for the program that a file belongs to.
 APPLICATION_ID = 0x64687368
 #: Goes up when older releases cannot read what this one writes.
@@ -84,7 +87,7 @@ def is_collection_file(path: Path) -> bool:
     """Whether a file begins like a collection of any version; it may be damaged."""
     with path.open("rb") as file:
         head = file.read(100)
-    return head[:16] == b"SQLite format 3\0" and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+    return head.startswith(SQLITE_HEADER) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def check_schema(connection: sqlite3.Connection, path: str) -> None:

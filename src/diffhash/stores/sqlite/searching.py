@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from ...codes import check_codes
 from ...errors import InputError
 from ...model import HashModel
-from ...native.checks import as_count
 from ...search import HammingIndex, SearchResult
 from ...types import CodeArray
+from ...validation import check_count
 from ..filter_syntax import Node, parse
 from ..hashed import ModelReplacedError
 from ..ids import read_ids
@@ -215,6 +215,6 @@ class Searching(Reading):
 
 
 def _query(codes: Any, into: str | None, k: Any, where: Any, *, caller: str) -> _Query:
-    k = as_count(k, "k", 1, caller=caller)
+    k = check_count(k, "k", caller=caller)
     node = None if where is None else parse(where, caller=caller)
     return _Query(np.atleast_2d(codes), into, k, node, caller)
