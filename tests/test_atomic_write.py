@@ -91,3 +91,29 @@ def test_stale_parts_of_this_path_only_are_removed(path):
         (path.parent / name).touch()
     remove_stale_parts(path)
     assert {p.name for p in path.parent.iterdir()} == {*kept, path.name}
+
+
+def test_stale_parts_of_a_part_are_removed(path):
+    """A collection is itself written atomically to the temporary file of a build."""
+    (path.parent / f"..{path.name}.0123abcd.part.4567cdef.part").touch()
+    of_a_hidden_file = path.parent / f"..{path.name}.0123abcd.part"
+    of_a_hidden_file.touch()
+
+    remove_stale_parts(path)
+
+    assert set(path.parent.iterdir()) - {path} == {of_a_hidden_file}
+
+
+def test_the_error_of_the_block_is_not_hidden_by_the_cleaning(path):
+    """The temporary file may be a folder by now, or its own folder may be gone."""
+    folder = path.parent / "gone"
+    folder.mkdir()
+
+    def fail(part, *, remove):
+        folder.rmdir() if remove else part.mkdir()
+        raise RuntimeError("the cause")
+
+    with pytest.raises(RuntimeError, match="the cause"), replacing(path) as part:
+        fail(part, remove=False)
+    with pytest.raises(RuntimeError, match="the cause"), replacing(folder / "file") as part:
+        fail(part, remove=True)

@@ -10,10 +10,12 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 __all__ = ["remove_stale_parts", "replacing", "write_atomically"]
+
+_DIGITS = "[0-9a-f]{8}"
 
 
 def write_atomically(path: str | os.PathLike[str], data: bytes) -> None:
@@ -89,15 +91,22 @@ def remove_stale_parts(path: str | os.PathLike[str]) -> None:
     """
     path = Path(path)
     # The eight digits are matched exactly: parts of "a.txt" are not those of "a.txt.gz".
-    _remove_matching(path.parent, rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    part = rf"\.{re.escape(path.name)}\.{_DIGITS}\.part"
+    # A writer that itself writes atomically to the temporary file leaves a part of the part.
+    _remove_matching(path.parent, rf"{part}|\.{part}\.{_DIGITS}\.part")
 
 
 def _remove_matching(folder: Path, start: str) -> None:
-    """Remove the files in a folder whose names begin with this pattern."""
+    """Remove the files in a folder whose names begin with this pattern.
+
+    What cannot be removed stays: an error here would hide the error of the writer.
+    """
     pattern = re.compile(start)
-    for path in list(folder.iterdir()):
-        if pattern.match(path.name):
-            path.unlink(missing_ok=True)
+    with suppress(OSError):
+        for path in list(folder.iterdir()):
+            if pattern.match(path.name):
+                with suppress(OSError):
+                    path.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

@@ -121,9 +121,10 @@ def _check_finite(X: Any, who: str) -> None:
     else:
         row, column = (int(where) for where in np.argwhere(bad)[0])
         value = values[row, column]
+    n_bad = int(bad.sum())
+    count = "the only such value" if n_bad == 1 else f"{n_bad:,} such values in all"
     raise NonFiniteError(
-        f"{who} has {value} in row {row}, feature {column} ({int(bad.sum())} such values in all). "
-        "Remove or fill them first."
+        f"{who} has {value} in row {row}, feature {column} ({count}). Remove or fill such values first."
     )
 
 

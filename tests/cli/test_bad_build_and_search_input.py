@@ -6,6 +6,9 @@ import pytest
 
 from tests.cli.process import assert_one_line, diffhash, run, views
 
+FOLDER = ["build", "--images", "{p}/pictures", "--captions", "{p}/captions.csv", "-o", "a.dh"]
+FEATURES = ["build", "{views}", "-o", "a.dh"]
+GIVEN = [*FEATURES, "--model", "{f}/model.dhm"]
 BAD = {
     "build nothing": (["build", "-o", "a.dh"], 2, "--images FOLDER and --captions"),
     "build half": (["build", "--images", "{p}/pictures", "-o", "a.dh"], 2, "--captions FILE"),
@@ -18,6 +21,28 @@ BAD = {
         ["build", "--images", "{p}/pictures", "--captions", "{p}/captions.csv", "--pairs", "p", "-o", "a.dh"],
         2,
         "goes with --view",
+    ),
+    "build folder, aligned": ([*FOLDER, "--aligned"], 2, "--aligned goes with --view"),
+    "build folder, negatives": ([*FOLDER, "--negatives", "n"], 2, "--negatives goes with --view"),
+    "build folder, model": ([*FOLDER, "--model", "m"], 2, "--model goes with --view"),
+    "build features, kind": ([*FEATURES, "--kind", "photo"], 2, "--kind goes with --images"),
+    "build features, skip": ([*FEATURES, "--skip"], 2, "--skip goes with --images"),
+    "build features, thumbnails": ([*FEATURES, "--no-thumbnails"], 2, "--no-thumbnails goes with --images"),
+    "build features, file": ([*FEATURES, "--file-column", "f"], 2, "--file-column goes with --images"),
+    "build features, caption": (
+        [*FEATURES, "--caption-column", "f"],
+        2,
+        "--caption-column goes with --images",
+    ),
+    "build model, bits": ([*GIVEN, "--bits", "64"], 2, "--bits does not go with --model"),
+    "build model, method": ([*GIVEN, "--method", "diff"], 2, "--method does not go with --model"),
+    "build model, sample": ([*GIVEN, "--sample", "9"], 2, "--sample does not go with --model"),
+    "build model, seed": ([*GIVEN, "--seed", "0"], 2, "--seed does not go with --model"),
+    "build model, set": ([*GIVEN, "--set", "gamma=2"], 2, "--set does not go with --model"),
+    "build file as folder": (
+        ["build", "--images", "{p}/captions.csv", "--captions", "{p}/captions.csv", "-o", "a.dh"],
+        1,
+        "captions.csv is not a folder",
     ),
     "build no folder": (
         ["build", "--images", "{p}/none", "--captions", "{p}/captions.csv", "-o", "a.dh"],
@@ -61,10 +86,17 @@ BAD = {
     "search no collection": (["search", "{f}/model.dhm", "red"], 1, "model.dhm"),
     "search no picture": (["search", "{s}", "--image", "none.png"], 1, "none.png"),
     "search a text as a picture": (["search", "{s}", "--image", "{f}/pairs.csv"], 1, "cannot be read"),
-    "search vector width": (["search", "{s}", "--vector", "{f}/test_x.npy"], 2, "say --modality"),
+    "search vector width": (
+        ["search", "{s}", "--vector", "{f}/test_x.npy"],
+        2,
+        "no modality of the model has 128 features",
+    ),
     "search unknown item": (["search", "{s}", "--item", "none"], 1, "none"),
     "search into": (["search", "{s}", "red", "--into", "sound"], 2, "no 'sound'"),
     "search modality": (["search", "{s}", "red", "--modality", "sound"], 2, "no 'sound'"),
+    "search page": (["search", "{s}", "red", "--page", "p.html"], 2, "--page goes with --open"),
+    "search a table": (["search", "{f}/pairs.csv", "red"], 1, "pairs.csv is a .csv file. A collection"),
+    "search a model": (["search", "{f}/model.dhm", "red"], 1, "model.dhm is a model. A collection"),
     "search none": (["search", "{s}", "red", "-k", "0"], 2, "-k"),
     "where nonsense": (["search", "{s}", "red", "--where", "shape"], 2, "FIELD=VALUE"),
     "where bad json": (["search", "{s}", "red", "--where", '{"a"'], 2, "not JSON"),

@@ -65,7 +65,10 @@ def test_a_query_of_unknown_words_prints_a_warning(shapes, capsys):
     assert status == 0
     assert "no training text contains any of these words" in err
     assert len(found(out)) == 10
-    assert run(capsys, "search", shapes, "a zebra on a disc", "--json")[2] == ""
+    assert json.loads(out)["known_words"] is False
+    status, out, err = run(capsys, "search", shapes, "a zebra on a disc", "--json")
+    assert err == ""
+    assert json.loads(out)["known_words"] is True
 
 
 def test_thumbnails_are_kept_in_the_file_or_not(shapes, photos, tmp_path, capsys):

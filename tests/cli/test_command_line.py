@@ -233,3 +233,33 @@ def test_missing_matplotlib_is_known_before_any_work(tmp_path):
     assert_one_line(result, 1)
     assert "pip install 'diffhash[report]'" in result.stderr
     assert not (tmp_path / "new").exists()
+
+
+def test_an_interrupt_is_one_line_and_status_130(monkeypatch, capsys):
+    """Typer itself would end with the status and say nothing."""
+    from diffhash import workflows
+
+    def interrupt(file):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(workflows, "info", interrupt, raising=False)
+
+    assert run_app(["info", "a.dh"]) == 130
+    assert capsys.readouterr().err == "diffhash: interrupted\n"
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line_too():
+    code = (
+        "import sys\n"
+        "from diffhash.cli import main\n"
+        "class Interrupt:\n"
+        "    def find_spec(self, name, *rest):\n"
+        "        if name == 'diffhash.cli.app': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupt())\n"
+        "main(['--help'])"
+    )
+
+    result = diffhash(code=code)
+
+    assert_one_line(result, 130)
+    assert result.stderr == "diffhash: interrupted\n"

@@ -215,7 +215,11 @@ BAD = {
     "encode no model": (["encode", "{f}/pairs.csv", "{f}/test_x.npy", "-o", "c.npy"], 1, "A model"),
     "encode foreign": (["encode", "{f}/foreign", "{f}/test_x.npy", "-o", "c.npy"], 1, "not a model"),
     "encode to csv": (["encode", "{f}/model.dhm", "{f}/test_x.npy", "-o", "c.csv"], 2, ".npy"),
-    "encode which": (["encode", "{f}/model.dhm", "{f}/l3.npy", "-o", "c.npy"], 2, "say --modality"),
+    "encode which": (
+        ["encode", "{f}/model.dhm", "{f}/l3.npy", "-o", "c.npy"],
+        2,
+        "no modality of the model has 3 features",
+    ),
     "encode unknown": (
         ["encode", "{f}/model.dhm", "{f}/test_x.npy", "--modality", "z", "-o", "c.npy"],
         2,
@@ -227,7 +231,20 @@ BAD = {
         "64 features",
     ),
     "evaluate nothing": (["evaluate"], 2, "--codes"),
-    "evaluate both": (["evaluate", "{f}/model.dhm", "--codes", "x=c"], 2, "--codes need no MODEL"),
+    "evaluate both": (["evaluate", "{f}/model.dhm", "--codes", "x=c"], 2, "--codes needs none"),
+    "evaluate without a model": (["evaluate", "{tests}"], 2, "--view needs a MODEL"),
+    "set without a value": (["fit", "{views}", "--set", "nope", "-o", "m"], 2, "write --set NAME=VALUE"),
+    "labels of one view": (["fit", "{views}", "--labels", "x=l", "-o", "m"], 2, "--labels y=FILE"),
+    "empty features": (
+        ["fit", "--view", "x={f}/empty.npy", "--view", "y={f}/empty.npy", "-o", "m"],
+        1,
+        "empty.npy: there are no rows",
+    ),
+    "three modalities": (
+        ["evaluate", "{f}/model.dhm", "--view", "a=a", "--view", "b=b", "--view", "c=c", "--pairs", "p"],
+        2,
+        "between two modalities",
+    ),
     "evaluate within": (["evaluate", "{f}/model.dhm", "{tests}", "--within"], 1, "--labels"),
     "evaluate features": (["evaluate", "--codes", "x={f}/test_x.npy"], 1, "diffhash encode"),
     "no benchmark": (["bench", "nonsense"], 2, "accuracy"),
@@ -239,6 +256,7 @@ def test_bad_input_is_one_line(arguments, status, words, files, tmp_path, monkey
     """In this process: a new one takes longer."""
     (files.folder / "foreign").write_bytes(b"nothing of ours")
     np.save(files.folder / "l3.npy", np.zeros((4, 3)))
+    np.save(files.folder / "empty.npy", np.zeros((0, 128)))
     monkeypatch.chdir(tmp_path)
     filled = []
     for argument in arguments:

@@ -9,6 +9,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+import diffhash as dh
 from tests.cli.process import assert_one_line, diffhash, run
 
 
@@ -114,3 +115,67 @@ def test_info_knows_every_kind_of_file(files, tmp_path, capsys):
     assert (told["codes"]["rows"], told["codes"]["bytes"]) == (7, 3)
     assert told["npz"]["features"] == 64
     assert told["table"]["columns"] == "x, y"
+
+
+@pytest.fixture
+def exported(shapes, tmp_path):
+    """Files that diffhash writes, or reads a part of."""
+    from diffhash.search import HammingIndex
+
+    with dh.Collection.open(shapes) as collection:
+        collection.export(tmp_path / "e.parquet", "parquet")
+        collection.export(tmp_path / "e.npy", "npy", modality="image")
+    HammingIndex(np.zeros((3, 2), dtype=np.uint8)).save(tmp_path / "i.dhi")
+    shutil.copy(tmp_path / "i.dhi", tmp_path / "index")
+    np.savez(tmp_path / "a.npz", x=np.zeros((3, 2)), labels=np.arange(3))
+    np.save(tmp_path / "labels.npy", np.arange(3))
+    (tmp_path / "e.faiss").write_bytes(b"IBxF" + bytes(20))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "facts"),
+    [
+        ("e.parquet", "table", {"rows": 120}),
+        ("e.npy", "codes", {"rows": 60}),
+        ("e.ids.npy", "array", {"shape": "60"}),
+        ("i.dhi", "index", {"codes": 3, "bits": 16}),
+        ("index", "index", {"codes": 3, "bits": 16}),
+        ("a.npz", "arrays", {"arrays": "x, labels"}),
+        ("a.npz#labels", "array", {"shape": "3"}),
+        ("labels.npy", "array", {"shape": "3"}),
+    ],
+)
+def test_files_that_diffhash_writes_are_known_and_in_order(name, kind, facts, exported, capsys):
+    told = json.loads(run(capsys, "info", exported / name, "--json")[1])
+
+    assert told["kind"] == kind
+    assert told.items() >= facts.items()
+    assert run(capsys, "verify", exported / name) == (0, f"{exported / name}: in order\n", "")
+
+
+def test_a_faiss_index_is_named_and_not_checked(exported, capsys):
+    path = exported / "e.faiss"
+
+    assert json.loads(run(capsys, "info", path, "--json")[1])["kind"] == "FAISS index"
+    status, out, err = run(capsys, "verify", path)
+
+    assert (status, out) == (1, "")
+    assert err == f"diffhash: {path} is a FAISS index. diffhash does not check this kind of file.\n"
+
+
+@pytest.mark.parametrize("name", ["e.parquet", "e.ids.npy", "i.dhi", "a.npz"])
+def test_files_of_these_kinds_that_are_cut_off_are_not_in_order(name, exported, capsys):
+    data = (exported / name).read_bytes()
+    (exported / name).write_bytes(data[: len(data) - 5])
+
+    assert run(capsys, "verify", exported / name)[0] == 3
+
+
+def test_a_value_that_is_not_finite_is_found_in_every_array_of_an_archive(tmp_path, capsys):
+    np.savez(tmp_path / "a.npz", x=np.zeros((3, 2)), y=np.array([[1.0], [np.nan]]))
+
+    status, out, _ = run(capsys, "verify", tmp_path / "a.npz")
+
+    assert status == 3
+    assert "a.npz#y: there is nan in row 1, feature 0." in out

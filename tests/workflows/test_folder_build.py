@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -75,6 +76,67 @@ def test_broken_pictures_are_left_out_in_the_same_pass(sample, broken, tmp_path,
         assert len(ids) == 58
         assert not ids & {"discs/03.png", "squares/31.png"}
         assert all(item.modalities == ("image", "text") for items in c.iterate() for item in items)
+
+
+@pytest.fixture
+def learned_texts(monkeypatch):
+    """Captions that models are learned from."""
+    from diffhash.featurizers import TfidfFeatures
+
+    found = []
+    plain = TfidfFeatures.fit
+
+    def fit(self, texts):
+        found[:] = texts
+        return plain(self, texts)
+
+    monkeypatch.setattr(TfidfFeatures, "fit", fit)
+    return found
+
+
+def number_captions(folder, out):
+    """The captions with a number in each, so that they can be told apart."""
+    first, *lines = (folder / "captions.csv").read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    out.write_text("\n".join([first, *(f"{c[0]},{c[1]} n{i},{c[2]},{i}" for i, c in enumerate(cells))]))
+    return [f"{c[1]} n{i}" for i, c in enumerate(cells)]
+
+
+def test_the_sample_is_full_although_pictures_are_broken(broken, tmp_path, opened, learned_texts):
+    """Captions of broken pictures are replaced by others, and no picture is decoded twice."""
+    texts = number_captions(broken, tmp_path / "c.csv")
+    drawn = {texts[row] for row in np.random.default_rng(1).choice(60, 40, replace=False)}
+    unreadable = {texts[3], texts[31]}
+    assert drawn & unreadable
+
+    result = workflows.build_folder(
+        broken / "pictures",
+        tmp_path / "c.csv",
+        tmp_path / "s.dh",
+        learning=options(sample=40, seed=1),
+        skip=True,
+    )
+
+    assert result.learned_from == "40 pairs"
+    assert len(set(learned_texts)) == 40
+    assert set(learned_texts) > drawn - unreadable
+    assert not set(learned_texts) & unreadable
+    assert set(opened.values()) == {1}
+
+
+def test_the_sample_is_drawn_from_the_captions_with_the_seed(photos, tmp_path, learned_texts):
+    texts = number_captions(photos, tmp_path / "c.csv")
+
+    workflows.build_folder(
+        photos / "pictures",
+        tmp_path / "c.csv",
+        tmp_path / "s.dh",
+        learning=options(sample=40, seed=1),
+        skip=True,
+    )
+
+    rows = np.sort(np.random.default_rng(1).choice(60, 40, replace=False))
+    assert learned_texts == [texts[row] for row in rows]
 
 
 def test_a_broken_picture_is_an_error_without_skip(broken, tmp_path):
@@ -161,27 +223,34 @@ import os, signal, sys
 from pathlib import Path
 from diffhash import workflows
 folder, out = Path(sys.argv[1]), sys.argv[2]
-def kill(step):
-    if step.name == "adding captions":
+def kill(step=None):
+    if step is None or step.name == "adding captions":
         os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[3] == "early":
+    # Before the empty collection gets its temporary name.
+    import diffhash.atomic_write
+    diffhash.atomic_write.os.fsync = lambda handle: kill()
 workflows.build_folder(folder / "pictures", folder / "captions.csv", out, overwrite=True, progress=kill,
     learning=workflows.LearningOptions("diff", 4))
 """
 
 
-def test_a_build_after_one_that_was_killed_starts_cleanly(photos, tmp_path):
+@pytest.mark.parametrize(
+    ("when", "left_over"), [("early", r"\.\.s\.dh\..*\.part"), ("late", r"\.s\.dh\..*\.part-wal")]
+)
+def test_a_build_after_one_that_was_killed_starts_cleanly(when, left_over, photos, tmp_path):
     """The killed one leaves temporary files, and the old collection. The next one removes them."""
     out = tmp_path / "s.dh"
     build(photos, out)
     before = out.read_bytes()
     (tmp_path / ".s.dh.bak.0123abcd.part").write_text("of another file")
 
-    killed = subprocess.run([sys.executable, "-c", KILLED, photos, out], timeout=120)
+    killed = subprocess.run([sys.executable, "-c", KILLED, photos, out, when], timeout=120)
 
     assert killed.returncode == -signal.SIGKILL
     assert out.read_bytes() == before
     left = {path.name for path in tmp_path.iterdir()}
-    assert any(name.startswith(".s.dh.") and name.endswith(".part-wal") for name in left), left
+    assert any(re.fullmatch(left_over, name) for name in left), left
 
     result = build(photos, out, overwrite=True)
 

@@ -19,7 +19,7 @@ def test_what_somebody_writes_to_is_not_replaced(tmp_path, files):
     with dh.Collection.create(path, files.hasher) as writer:
         writer.add_codes(CODES, modality="x")
         with (
-            pytest.raises(CollectionBusyError, match="being written to"),
+            pytest.raises(CollectionBusyError, match=r"being written to .* Wait until that one has finished"),
             new_collection(path, files.hasher.model_),
         ):
             pytest.fail("it went to work")

@@ -87,7 +87,9 @@ def test_negatives_are_those_of_the_file(folder):
 def test_pairs_are_described_in_words():
     assert describe_pairs(dh.Pairs.aligned(1200), {"x": 1200, "y": 1200}) == "1,200 aligned rows"
     assert describe_pairs(dh.Pairs(([0, 1], [1, 0])), N_ROWS) == "2 pairs"
-    assert describe_pairs(dh.Pairs.from_labels([0, 1, 1], [1, 0]), N_ROWS) == "by labels"
+    assert describe_pairs(dh.Pairs.from_labels([0, 1, 1], [1, 0]), N_ROWS) == "3 and 2 labelled rows"
+    assert describe_pairs(dh.Pairs.from_labels([0, 1], [1, 0]), {"x": 2, "y": 2}) == "2 labelled rows"
+    assert describe_pairs(dh.Pairs(([0], [1])), N_ROWS) == "1 pair"
 
 
 def test_files_that_do_not_fit_the_views_are_named(folder):

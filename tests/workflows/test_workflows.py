@@ -12,7 +12,7 @@ import pytest
 
 import diffhash as dh
 from diffhash import workflows
-from diffhash.errors import InputError, ParameterError
+from diffhash.errors import InputError, ParameterError, UnknownIdError
 
 FAST = workflows.LearningOptions("diff", 4)
 
@@ -77,9 +77,10 @@ def test_search_takes_an_open_collection(views, tmp_path):
     with dh.Collection.open(tmp_path / "c.dh") as collection:
         first = workflows.search(collection, item=3, k=5)
         second = workflows.search(collection, item="3", k=5)
+        third = workflows.search(collection, item=np.int64(3), k=5)
         assert len(collection) == 400
 
-    assert first == second
+    assert first == second == third
     assert [hit.modality for hit in first.hits[0]] == ["y"] * 5
 
 
@@ -93,6 +94,103 @@ def test_a_model_learned_by_build_and_by_fit_is_the_same(views, tmp_path):
             np.testing.assert_array_equal(
                 collection.model.projections[m], dh.HashModel.load(tmp_path / "m.dhm").projections[m]
             )
+
+
+@pytest.mark.parametrize(("call", "default"), [("fit", 100_000), ("build_features", 20_000)])
+def test_each_workflow_has_its_own_default_for_the_sample(call, default, views, tmp_path, monkeypatch):
+    from diffhash.workflows import feature_build, fitting, learn_model
+
+    asked = []
+
+    def learn(*arguments, sample, **more):
+        asked.append(sample)
+        return plain(*arguments, sample=sample, **more)
+
+    plain = learn_model.learn
+    for module in (feature_build, fitting, learn_model):
+        monkeypatch.setattr(module, "learn", learn, raising=False)
+
+    for options in (None, FAST, workflows.LearningOptions("diff", 4, sample=50)):
+        getattr(workflows, call)(views, tmp_path / "out", learning=options, overwrite=True)
+
+    assert asked == [default, default, 50]
+
+
+def test_pairs_of_three_modalities_are_refused_before_anything_is_read(model):
+    views = {name: f"missing_{name}.npy" for name in "abc"}
+
+    with pytest.raises(workflows.OptionError, match="between two modalities"):
+        workflows.evaluate(model, views, pair_files=workflows.PairFiles(pairs="missing.csv"))
+
+
+@pytest.mark.parametrize("work", ["encode", "build", "fit", "build and fit", "evaluate"])
+def test_a_value_that_is_not_finite_is_named_with_its_row_in_the_file(work, files, views, model, tmp_path):
+    """Also if the file is read in blocks, and if a sample is learned from."""
+    x = np.tile(np.load(views["x"]), (25, 1))
+    x[9_321, 7] = np.inf
+    y = np.tile(np.load(views["y"]), (25, 1))
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    both = {name: tmp_path / f"{name}.npy" for name in "xy"}
+    learning = workflows.LearningOptions("diff", 4, sample=9_990)
+    calls = {
+        "encode": lambda: workflows.encode(model, both["x"], tmp_path / "c.npy"),
+        "build": lambda: workflows.build_features(both, tmp_path / "c.dh", model=model),
+        "fit": lambda: workflows.fit(both, tmp_path / "m.dhm", learning=learning),
+        "build and fit": lambda: workflows.build_features(both, tmp_path / "c.dh", learning=learning),
+        "evaluate": lambda: workflows.evaluate(model, both),
+    }
+
+    with pytest.raises(InputError, match=r"x\.npy: there is inf in row 9321, feature 7\."):
+        calls[work]()
+
+
+def test_an_item_is_asked_with_a_modality_that_it_has(files, tmp_path):
+    with dh.Collection.create(tmp_path / "c.dh", files.hasher) as collection:
+        for m, name in (("x", "a"), ("y", "b")):
+            rows = np.load(files.folder / f"test_{m}.npy")[:20]
+            collection.add(rows, modality=m, ids=[f"{name}{i}" for i in range(20)])
+
+        result = workflows.search(collection, item="b3")
+        with pytest.raises(UnknownIdError):
+            workflows.search(collection, item="c3")
+
+    assert (result.modality, result.into) == ("y", "x")
+
+
+def test_what_verify_found_has_ok_in_its_dict(model):
+    assert workflows.verify(model).to_dict() == {
+        "file": str(model),
+        "kind": "model",
+        "ok": True,
+        "problems": [],
+    }
+
+
+def test_a_search_can_be_written_to_a_page(views, tmp_path):
+    workflows.build_features(views, tmp_path / "c.dh", learning=FAST)
+    before = (tmp_path / "c.dh").read_bytes()
+
+    def render(query, into, hits, picture, is_picture):
+        return f"{query} {into} {len(hits[0])} \udcff"
+
+    result = workflows.search_to_page(tmp_path / "c.dh", tmp_path / "a.html", render, item=3, k=5)
+    with pytest.raises(workflows.OptionError, match="is also an input"):
+        workflows.search_to_page(tmp_path / "c.dh", tmp_path / "c.dh", render, item=3)
+
+    assert result == workflows.search(tmp_path / "c.dh", item=3, k=5)
+    assert (tmp_path / "a.html").read_bytes() == b"3 y 5 ?"
+    assert (tmp_path / "c.dh").read_bytes() == before
+
+
+@pytest.mark.parametrize("work", ["search", "export"])
+@pytest.mark.parametrize("kind", ["a model", r"a \.npy file", r"an index of codes \(\.dhi\)"])
+def test_a_file_that_is_not_a_collection_is_called_what_it_is(work, kind, files, model, tmp_path):
+    dh.HammingIndex(np.zeros((3, 2), dtype=np.uint8)).save(tmp_path / "i.dhi")
+    path = model if "model" in kind else files.folder / "train_x.npy" if "npy" in kind else tmp_path / "i.dhi"
+
+    with pytest.raises(InputError, match=rf"is {kind}\. A collection \(\.dh\) is needed here"):
+        workflows.search(path, item=3) if work == "search" else workflows.export(path, tmp_path / "o.parquet")
 
 
 class CancelledError(Exception):
@@ -136,6 +234,41 @@ def test_a_callback_that_raises_leaves_nothing_new(old, files, views, model, tmp
         (lambda v, out: workflows.search(out), "one of `text`"),
         (lambda v, out: workflows.evaluate(), "`codes`"),
         (lambda v, out: workflows.export("c.dh", out), "`format`"),
+        (lambda v, out: workflows.fit(v["x"], out), "`views` must be a dict"),
+        (
+            lambda v, out: workflows.fit({"x": np.zeros((3, 2))}, out),
+            "must be the name of a file, got ndarray",
+        ),
+        (
+            lambda v, out: workflows.fit(v, out, learning={"n_bits": 8}),
+            "`learning` must be a LearningOptions",
+        ),
+        (lambda v, out: workflows.fit(v, out, pair_files="p.csv"), "`pair_files` must be a PairFiles"),
+        (lambda v, out: workflows.build_features([v["x"]], out), "`views` must be a dict"),
+        (lambda v, out: workflows.build_features(v, out, learning=8), "`learning` must be a LearningOptions"),
+        (
+            lambda v, out: workflows.build_features(v, out, model=v["x"], learning=FAST),
+            "leave out `learning`",
+        ),
+        (
+            lambda v, out: workflows.build_folder("p", "c.csv", out, kind="nope"),
+            "`kind` must be one of photo",
+        ),
+        (lambda v, out: workflows.build_folder("p", "c.csv", out, learning=8), "`learning` must be"),
+        (lambda v, out: workflows.evaluate(codes=v["x"]), "`codes` must be a dict"),
+        (lambda v, out: workflows.evaluate(codes=v, queries=-1), "`queries` must be a whole number"),
+        (lambda v, out: workflows.evaluate(codes=v, seed=-1), "`seed` must be a whole number"),
+        (lambda v, out: workflows.search(out, text=3), "`text` must be str, got int"),
+        (lambda v, out: workflows.search(out, item=2.5), "`item` must be str or Integral"),
+        (lambda v, out: workflows.search(out, text="a", k=0), "`k` must be a whole number of at least 1"),
+        (lambda v, out: workflows.LearningOptions(n_bits="8"), "`n_bits` must be a whole number"),
+        (lambda v, out: workflows.LearningOptions(sample=-1), "`sample` must be a whole number"),
+        (lambda v, out: workflows.LearningOptions(seed=-1), "`seed` must be a whole number"),
+        (lambda v, out: workflows.LearningOptions(settings=["n_landmarks"]), "`settings` must be a Mapping"),
+        (
+            lambda v, out: workflows.fit(v, out, pair_files=workflows.PairFiles(labels=[1, 2])),
+            "`labels`: 'x' must be the name of a file",
+        ),
     ],
 )
 def test_wrong_arguments_raise_an_error_that_names_parameters(call, words, views, tmp_path):

@@ -29,6 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             file=sys.stderr,
         )
         raise SystemExit(1)
-    from .app import run_app
+    try:
+        from .app import run_app
 
-    raise SystemExit(run_app(sys.argv[1:] if arguments is None else arguments))
+        status = run_app(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:
+        # While modules are imported, before a command runs.
+        print("diffhash: interrupted", file=sys.stderr)
+        status = 130
+    raise SystemExit(status)

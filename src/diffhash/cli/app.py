@@ -21,7 +21,7 @@ from .fit import fit
 from .info import info
 from .messages import with_option_names
 from .options import takes_groups
-from .reproduce import reproduce
+from .reproduce import InterruptedRunError, reproduce
 from .search import search
 from .verify import verify
 
@@ -80,7 +80,9 @@ def run_app(arguments: Sequence[str]) -> int:
         line = _usage_line(error)
         # "diffhash" without arguments has printed its help; there is no message.
         return _say(line, MISUSED) if line else MISUSED
-    except KeyboardInterrupt:
+    except InterruptedRunError as error:
+        return _say(str(error), INTERRUPTED)
+    except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", INTERRUPTED)
     except Exception as error:
         if "--debug" in arguments:
@@ -88,6 +90,9 @@ def run_app(arguments: Sequence[str]) -> int:
         if isinstance(error, OptionError):
             return _say(_with_help(_error_line(error), f"diffhash {arguments[0]}"), MISUSED)
         return _say(_error_line(error), FAILED)
+    if status == INTERRUPTED:
+        # Typer returns this status in place of KeyboardInterrupt.
+        return _say("interrupted", INTERRUPTED)
     return status if isinstance(status, int) else 0
 
 

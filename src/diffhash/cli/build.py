@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..workflows.options import BUILD_SAMPLE, PictureKind
-from .options import LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Sample, Views
+from .options import (
+    LearningFlags,
+    Negatives,
+    OutputFlags,
+    Overwrite,
+    PairFlags,
+    Sample,
+    Views,
+    refuse_options,
+)
 from .parsing import file_or_files_by_name, files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json
 from .progress import StepBar
@@ -20,10 +29,14 @@ __all__ = ["build"]
 
 _FOLDER = "A folder of pictures"
 _FEATURES = "Feature files"
+_ONLY_FOLDER = "file_column caption_column kind thumbnails skip"
+_ONLY_FEATURES = "model payload pairs labels ids aligned negatives"
+_ONLY_LEARNING = "method bits seed settings sample"
 
 
 def build(
     *,
+    context: typer.Context,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the collection (.dh).")
     ],
@@ -108,13 +121,17 @@ def build(
         raise typer.BadParameter(
             "give --images FOLDER and --captions FILE, or --view NAME=FILE for each modality"
         )
+    if view:
+        refuse_options(context, _ONLY_FOLDER, "goes with --images, not with --view")
+    else:
+        refuse_options(context, _ONLY_FEATURES, "goes with --view, not with --images")
+    if model is not None:
+        refuse_options(context, _ONLY_LEARNING, "does not go with --model: nothing is learned")
     options = learning.options(sample)
     from .. import workflows
 
     with StepBar() as progress:
         if images is not None and captions is not None:
-            _refuse({"--model": model, "--payload": payload})
-            _refuse({"--pairs": pairs.pairs, "--labels": pairs.labels, "--ids": pairs.ids})
             result = workflows.build_folder(
                 images,
                 captions,
@@ -136,17 +153,11 @@ def build(
                 model=model,
                 payloads=file_or_files_by_name(payload, list(views), "--payload"),
                 pair_files=pairs.files(list(views), negatives),
-                learning=options,
+                learning=options if model is None else None,
                 overwrite=overwrite,
                 progress=progress,
             )
     _print(result, as_json=output.as_json)
-
-
-def _refuse(options: dict[str, Any]) -> None:
-    for name, value in options.items():
-        if value:
-            raise typer.BadParameter(f"{name} goes with --view, not with --images")
 
 
 def _print(result: BuildResult, *, as_json: bool) -> None:

@@ -85,7 +85,7 @@ def _print(result: DemoResult, report: Path) -> None:
     console.print(_figures(result))
     seconds = sum(step.seconds for step in result.steps)
     console.print(
-        f"All in {seconds:.0f} s; one question in words takes {1000 * result.search_seconds:.1f} ms among "
+        f"The demo took {seconds:.0f} s. A search with words takes {1000 * result.search_seconds:.1f} ms among "
         f"{result.n_symbols:,} symbols.\n"
     )
     _say(f"report      {report}")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..workflows.options import LearningOptions
+from ..workflows.options import FIT_SAMPLE
 from .options import LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Sample, Views
 from .parsing import files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json
@@ -25,7 +25,7 @@ def fit(
     pairs: PairFlags,
     negatives: Negatives = None,
     learning: LearningFlags,
-    sample: Sample = LearningOptions.sample,
+    sample: Sample = FIT_SAMPLE,
     overwrite: Overwrite = False,
     output: OutputFlags,
 ) -> None:

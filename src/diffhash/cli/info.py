@@ -15,7 +15,8 @@ __all__ = ["info"]
 def info(
     *,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A model, a collection, codes, features or a table.")
+        str,
+        typer.Argument(metavar="FILE", help="A model, a collection, an index, codes, features or a table."),
     ],
     output: OutputFlags,
 ) -> None:

@@ -9,15 +9,18 @@ __all__ = ["with_option_names"]
 #: Parameters whose options have other names, or that are arguments.
 _OTHER_NAMES = {
     "k": "-k",
+    "learning": "--method, --bits, --set, --sample and --seed",
     "model": "MODEL",
+    "n_bits": "--bits",
+    "pair_files": "--pairs, --labels and --ids",
     "payloads": "--payload",
     "settings": "--set",
     "text": "TEXT",
     "views": "--view",
 }
 _SAME_NAMES = (
-    "aligned caption_column codes file_column format ids image into item labels method modality negatives out "
-    "overwrite pairs skip vector"
+    "aligned caption_column codes file_column format ids image images into item kind labels method modality "
+    "negatives out overwrite pairs queries sample seed skip vector"
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES.split()} | _OTHER_NAMES
 

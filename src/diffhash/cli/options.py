@@ -23,6 +23,7 @@ __all__ = [
     "Sample",
     "Seed",
     "Views",
+    "refuse_options",
     "takes_groups",
 ]
 
@@ -139,6 +140,26 @@ class LearningFlags:
     def options(self, sample: int) -> LearningOptions:
         """The options for a workflow."""
         return LearningOptions(self.method, self.bits, sample, self.seed, parse_settings(self.settings))
+
+
+def refuse_options(context: typer.Context, names: str, reason: str) -> None:
+    """Raise a usage error if one of these parameters was given on the command line.
+
+    Parameters
+    ----------
+    context : typer.Context
+    names : str
+        Names of parameters, with spaces between them.
+    reason : str
+        What the message says after the name of the option.
+    """
+    options = {option.name: option for option in context.command.params}
+    for name in names.split():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name not in ("DEFAULT", "DEFAULT_MAP"):
+            option = options[name]
+            written = "/".join([option.opts[0], *option.secondary_opts])
+            raise typer.BadParameter(f"{written} {reason}")
 
 
 def takes_groups(command: Callable[..., None]) -> Callable[..., None]:

@@ -17,8 +17,8 @@ _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt
 _TYPED = re.compile(r"\s*([^=!<>]+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 
 
-def files_by_name(values: Sequence[str] | None, option: str) -> dict[str, str]:
-    """``NAME=FILE`` options as a dict.
+def files_by_name(values: Sequence[str] | None, option: str, value_name: str = "FILE") -> dict[str, str]:
+    """``NAME=FILE`` options as a dict. Messages call the value ``value_name``.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def files_by_name(values: Sequence[str] | None, option: str) -> dict[str, str]:
     for value in values or ():
         name, equals, file = value.partition("=")
         if not equals or not name or not file:
-            raise typer.BadParameter(f"write {option} NAME=FILE, got {value!r}")
+            raise typer.BadParameter(f"write {option} NAME={value_name}, got {value!r}")
         if name in found:
             raise typer.BadParameter(f"{option} names {name!r} twice")
         found[name] = file
@@ -67,7 +67,7 @@ def parse_settings(values: Sequence[str] | None) -> dict[str, Any]:
     >>> parse_settings(["n_landmarks=500", "features=linear"])
     {'n_landmarks': 500, 'features': 'linear'}
     """
-    return {name: _json_or_word(value) for name, value in files_by_name(values, "--set").items()}
+    return {name: _json_or_word(value) for name, value in files_by_name(values, "--set", "VALUE").items()}
 
 
 def _json_or_word(text: str) -> Any:

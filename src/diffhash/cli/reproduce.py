@@ -16,7 +16,11 @@ from .progress import CostBar
 if TYPE_CHECKING:
     from ..experiments.paper import Cell, Settings, Summary
 
-__all__ = ["reproduce"]
+__all__ = ["InterruptedRunError", "reproduce"]
+
+
+class InterruptedRunError(Exception):
+    """The run was interrupted; the message says how to continue it."""
 
 
 def reproduce(
@@ -62,11 +66,9 @@ def reproduce(
         summary = _run_with_progress(settings, out, fresh=not resume)
     except KeyboardInterrupt:
         kept = out / FILE_NAME
-        typer.echo(
-            f"diffhash: interrupted. {kept} has the finished parts; the same command continues from there",
-            err=True,
-        )
-        raise typer.Exit(130) from None
+        raise InterruptedRunError(
+            f"interrupted. {kept} has the finished parts; the same command continues from there"
+        ) from None
     paths = write_report(summary, out)
     typer.echo(_as_json(summary, paths) if output.as_json else _as_text(summary, paths))
 

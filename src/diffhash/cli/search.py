@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..workflows.options import THUMBNAIL
-from .options import OutputFlags
+from .options import OutputFlags, refuse_options
 from .parsing import parse_where
 from .printing import print_json, print_table
 
@@ -25,6 +25,7 @@ _UNKNOWN_WORDS = "diffhash: no training text contains any of these words. Try ot
 
 def search(
     *,
+    context: typer.Context,
     collection: Annotated[
         Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh), made by diffhash build.")
     ],
@@ -73,28 +74,28 @@ def search(
     """
     if sum(value is not None for value in (text, image, vector, item)) != 1:
         raise typer.BadParameter("give one of TEXT, --image FILE, --vector FILE and --item ID")
-    wanted = parse_where(where)
+    if not open_page:
+        refuse_options(context, "page", "goes with --open")
+    query: dict[str, Any] = {
+        "text": text,
+        "image": image,
+        "vector": vector,
+        "item": item,
+        "modality": modality,
+        "into": into,
+        "k": k,
+        "where": parse_where(where),
+    }
     from .. import workflows
 
     if open_page:
-        from ..workflows.outputs import check_page_output
+        from ..report.search_page import search_page
 
-        check_page_output(page, [name for name in (collection, image, vector) if name is not None])
-    result = workflows.search(
-        collection,
-        text=text,
-        image=image,
-        vector=vector,
-        item=item,
-        modality=modality,
-        into=into,
-        k=k,
-        where=wanted,
-    )
+        result = workflows.search_to_page(collection, page, search_page, **query)
+    else:
+        result = workflows.search(collection, **query)
     if not result.known_words:
         typer.echo(_UNKNOWN_WORDS, err=True)
-    if open_page:
-        _write_page(page, result, image)
     if output.as_json:
         print_json(_facts(result))
     else:
@@ -105,22 +106,12 @@ def search(
         typer.echo(f"{page}", err=output.as_json)
 
 
-def _write_page(page: Path, result: QueryResult, image: Path | None) -> None:
-    from ..atomic_write import write_atomically
-    from ..report.search_page import search_page
-    from ..workflows.picture_reader import is_thumbnail, thumbnail
-
-    picture = thumbnail(image) if image is not None else None
-    html = search_page(result.query, result.into, result.hits, picture, is_thumbnail)
-    # Arguments that are not valid UTF-8 contain surrogates, which cannot be encoded.
-    write_atomically(page, html.encode("utf-8", "replace"))
-
-
 def _facts(result: QueryResult) -> dict[str, Any]:
     return {
         "query": result.query,
         "modality": result.modality,
         "into": result.into,
+        "known_words": result.known_words,
         "results": [
             [
                 {"id": hit.id, "distance": hit.distance, "modality": hit.modality, "payload": _fields(hit)}

@@ -17,14 +17,16 @@ NOT_IN_ORDER = 3
 
 def verify(
     *,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A model, a collection, codes or features.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A model, a collection, an index, codes or features.")
+    ],
     output: OutputFlags,
 ) -> None:
     """Read a whole file and check it.
 
-    Models and collections are checked against their checksums and their own structure. Feature files
-    are checked for rows that are cut off or not finite. The exit status is 0 if the file is in
-    order, and 3 if it is not.
+    Models and collections are checked against their checksums and their own structure, an index only
+    against its structure. Feature files are checked for rows that are cut off or not finite. The exit
+    status is 0 if the file is in order, 3 if it is not, and 1 if diffhash does not check such files.
 
     For example:
 
@@ -38,9 +40,7 @@ def verify(
 
     result = workflows.verify(file)
     if output.as_json:
-        print_json(
-            {"file": result.file, "kind": result.kind, "ok": result.ok, "problems": list(result.problems)}
-        )
+        print_json(result.to_dict())
     else:
         for problem in result.problems:
             typer.echo(shown(problem, 500))

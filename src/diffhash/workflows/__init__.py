@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         QueryResult,
         VerifyResult,
     )
-    from .searching import search
+    from .searching import search, search_to_page
 
 _OWNERS = {
     "encoding": ["encode"],
@@ -60,7 +60,7 @@ _OWNERS = {
         "QueryResult",
         "VerifyResult",
     ],
-    "searching": ["search"],
+    "searching": ["search", "search_to_page"],
 }
 
 __all__ = [
@@ -90,6 +90,7 @@ __all__ = [
     "fit",
     "info",
     "search",
+    "search_to_page",
     "verify",
 ]
 

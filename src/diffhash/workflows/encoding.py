@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..codes import code_bytes
 from ..files import CodesWriter, encode_file, open_features
+from .feature_files import naming_bad_rows
 from .model_files import choose_modality, load_model
 from .options import FileName, OptionError
 from .outputs import check_codes_output
@@ -61,7 +62,7 @@ def encode(
     modality = choose_modality(loaded, file, modality)
     start = time.perf_counter()
     counter = StepCounter(progress, f"encoding {modality}", file.n_rows)
-    with CodesWriter(out, code_bytes(loaded.n_bits)) as writer:
+    with naming_bad_rows([file]), CodesWriter(out, code_bytes(loaded.n_bits)) as writer:
         for codes in encode_file(loaded, file, modality):
             writer.write(codes)
             counter.advance(len(codes))

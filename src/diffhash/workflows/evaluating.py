@@ -14,8 +14,9 @@ from ..evaluation import Evaluation
 from ..evaluation import evaluate as evaluate_codes
 from ..files import encode_file, open_features, read_codes
 from ..types import CodeArray, IntArray
+from .feature_files import naming_bad_rows
 from .model_files import choose_modality, load_model
-from .options import FileName, OptionError, PairFiles
+from .options import FileName, OptionError, PairFiles, check_count, check_files, check_type
 from .pair_files import check_pair_files, read_labels_of_rows, read_pair_files
 from .progress import Progress, StepCounter
 from .results import Direction, EvaluateResult
@@ -67,9 +68,20 @@ def evaluate(
     if bool(views) == bool(codes):
         raise OptionError("give `model` and `views`, or `codes`")
     if bool(views) != (model is not None):
-        raise OptionError("`views` need a `model` that encodes them; `codes` need no `model`")
-    pair_files = pair_files or PairFiles()
+        raise OptionError("`views` needs a `model`, `codes` needs none")
+    names = views or codes or {}
+    check_files(names, "views" if views else "codes")
+    check_count(queries, "queries")
+    check_count(seed, "seed")
+    pair_files = PairFiles() if pair_files is None else pair_files
+    check_type(pair_files, "pair_files", PairFiles)
     check_pair_files(pair_files)
+    if pair_files.pairs is not None and len(names) > 2:
+        raise OptionError("`pairs` are between two modalities. Give two, or use `labels`")
+    if pair_files.labels is None and (within or (pair_files.pairs is not None and len(names) == 1)):
+        raise InputError(
+            "evaluate: retrieval within a modality needs `labels`: a query must not find itself."
+        )
     encoded = _encode(model, views, progress) if model is not None and views else _read(codes or {})
     relevant = _Relevance(pair_files, {name: len(rows) for name, rows in encoded.items()})
     directions = []
@@ -82,17 +94,19 @@ def _encode(
     model: FileName, views: Mapping[str, FileName], progress: Progress | None
 ) -> dict[str, CodeArray]:
     loaded = load_model(model)
-    found = {}
-    for name, source in views.items():
-        file = open_features(os.fspath(source))
+    files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+    for name, file in files.items():
         choose_modality(loaded, file, name)
+    found = {}
+    for name, file in files.items():
         counter = StepCounter(progress, f"encoding {name}", file.n_rows)
         blocks = []
-        for block in encode_file(loaded, file, name):
-            blocks.append(block)
-            counter.advance(len(block))
+        with naming_bad_rows([file]):
+            for block in encode_file(loaded, file, name):
+                blocks.append(block)
+                counter.advance(len(block))
         if not blocks:
-            raise InputFileError(f"{source}: there are no rows.")
+            raise InputFileError(f"{file.source}: there are no rows.")
         found[name] = np.concatenate(blocks)
     return found
 
@@ -135,10 +149,6 @@ class _Relevance:
         if self._labels is not None:
             own = rows if a == b else None
             return evaluate_codes(queries, codes[b], self._labels[a][rows], self._labels[b], own=own)
-        if a == b:
-            raise InputError(
-                "evaluate: retrieval within a modality needs `labels`: a query must not find itself."
-            )
         i, j = self._positive(a, rows)
         places = np.full(len(codes[a]), -1)
         places[rows] = np.arange(len(rows))
@@ -148,8 +158,6 @@ class _Relevance:
     def _positive(self, a: str, rows: IntArray) -> tuple[IntArray, IntArray]:
         if self._pairs.positive is None:
             return rows, rows
-        if len(self._names) > 2:
-            raise OptionError("`pairs` are between two modalities. Give two, or use `labels`")
         i, j = self._pairs.positive
         return (i, j) if a == self._names[0] else (j, i)
 

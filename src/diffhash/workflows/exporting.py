@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import InputFileError
 from ..files import is_codes_file
-from ..stores import Collection
 from ..stores.sqlite.export import FORMATS, ids_path
+from .model_files import open_collection
 from .options import FileName, OptionError
 from .outputs import check_output
 from .results import ExportResult
@@ -64,9 +63,7 @@ def export(
             f"{', '.join(EXPORT_FORMATS)}; got {format or str(out)!r}"
         )
     check_output(out, overwrite, [collection], f"file of format {chosen}", _IS_OF_KIND[chosen])
-    if not Path(collection).exists():
-        raise InputFileError(f"{collection}: there is no such file.")
-    with Collection.open(collection) as store:
+    with open_collection(collection) as store:
         if modality is not None and modality not in store.modalities:
             known = ", ".join(store.modalities)
             raise OptionError(f"`modality`: the collection has no {modality!r}. It has {known}")

@@ -10,6 +10,7 @@ from typing import Any
 
 from ..files import FeatureFile, encode_file, open_features
 from ..model import HashModel
+from .feature_files import check_not_empty, naming_bad_rows
 from .model_files import describe_model, load_model
 from .new_collection import add_rows, new_collection, rows_of
 from .options import (
@@ -19,6 +20,8 @@ from .options import (
     LearningOptions,
     OptionError,
     PairFiles,
+    check_files,
+    check_type,
     files_by_modality,
 )
 from .outputs import check_collection_output
@@ -59,7 +62,7 @@ def build_features(
     pair_files : PairFiles, optional
         Which rows belong together, and their ids. By default row r of every view is one object.
     learning : LearningOptions, optional
-        By default from at most 20,000 objects.
+        By default from at most 20,000 objects. Only without ``model``.
     overwrite : bool
         Replace an existing collection.
     progress : function, optional
@@ -80,11 +83,15 @@ def build_features(
     """
     start = time.perf_counter()
     out = Path(out)
-    pair_files, learning = pair_files or PairFiles(), learning or LearningOptions(sample=BUILD_SAMPLE)
+    check_files(views, "views")
+    if model is not None and learning is not None:
+        raise OptionError("with `model` nothing is learned: leave out `learning`")
+    pair_files = PairFiles() if pair_files is None else pair_files
+    learning = LearningOptions() if learning is None else learning
+    check_type(pair_files, "pair_files", PairFiles)
+    check_type(learning, "learning", LearningOptions)
     inputs = [*views.values(), *pair_files.names(), *_names(payloads), *([] if model is None else [model])]
     check_collection_output(out, overwrite, inputs)
-    if not views:
-        raise OptionError("at least one file of `views` is needed")
     if model is None:
         from .learn_model import learn, make_hasher
 
@@ -95,6 +102,7 @@ def build_features(
     ids = read_row_ids(id_files, n_rows)
     payload_files = files_by_modality(payloads, list(files), "payloads")
     if model is None:
+        check_not_empty(files, n_rows)
         pairs = read_pair_files(pair_files, n_rows)
     aligned = pair_files.pairs is None and pair_files.labels is None and len(set(n_rows.values())) == 1
     one_object = len(files) > 1 and _rows_are_one_object(aligned, id_files, ids, len(files))
@@ -102,12 +110,14 @@ def build_features(
     tables = read_payloads(payload_files, n_rows, one_object=one_object)
     if model is None:
         arrays = {name: file.array() for name, file in files.items()}
-        learned = learn(hasher, arrays, pairs, sample=learning.sample, seed=learning.seed, progress=progress)
+        sample = learning.sample_size(BUILD_SAMPLE)
+        with naming_bad_rows(files.values()):
+            learned = learn(hasher, arrays, pairs, sample=sample, seed=learning.seed, progress=progress)
         del arrays
         learned_from, used = learned.learned_from, learned.model
     else:
         learned_from, used = os.fspath(model), _check_modalities(load_model(model), files)
-    with new_collection(out, used) as collection:
+    with naming_bad_rows(files.values()), new_collection(out, used) as collection:
         for name, file in files.items():
             rows = tables[name].rows() if name in tables else None
             counter = StepCounter(progress, f"adding {name}", n_rows[name])

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..files import open_features
+from .feature_files import check_not_empty, naming_bad_rows
 from .learn_model import learn, make_hasher
 from .model_files import describe_model
-from .options import FileName, LearningOptions, OptionError, PairFiles
+from .options import FIT_SAMPLE, FileName, LearningOptions, PairFiles, check_files, check_type
 from .outputs import check_model_output
 from .pair_files import read_pair_files
 from .progress import Progress
@@ -37,6 +38,7 @@ def fit(
     pair_files : PairFiles, optional
         Which rows belong together. By default row r of every view is one object.
     learning : LearningOptions, optional
+        By default from at most 100,000 objects.
     overwrite : bool
         Replace an existing model.
     progress : function, optional
@@ -55,15 +57,22 @@ def fit(
     >>> result.model.method, result.learned_from
     ('DiffHash', '200 aligned rows')
     """
-    if not views:
-        raise OptionError("at least one file of `views` is needed")
+    check_files(views, "views")
     out = Path(out)
-    pair_files, learning = pair_files or PairFiles(), learning or LearningOptions()
+    pair_files = PairFiles() if pair_files is None else pair_files
+    learning = LearningOptions() if learning is None else learning
+    check_type(pair_files, "pair_files", PairFiles)
+    check_type(learning, "learning", LearningOptions)
     check_model_output(out, overwrite, [*views.values(), *pair_files.names()])
     hasher = make_hasher(learning)
-    arrays = {name: open_features(os.fspath(source)).array() for name, source in views.items()}
-    pairs = read_pair_files(pair_files, {name: len(array) for name, array in arrays.items()})
-    learned = learn(hasher, arrays, pairs, sample=learning.sample, seed=learning.seed, progress=progress)
+    files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+    arrays = {name: file.array() for name, file in files.items()}
+    n_rows = {name: len(array) for name, array in arrays.items()}
+    check_not_empty(files, n_rows)
+    pairs = read_pair_files(pair_files, n_rows)
+    sample = learning.sample_size(FIT_SAMPLE)
+    with naming_bad_rows(files.values()):
+        learned = learn(hasher, arrays, pairs, sample=sample, seed=learning.seed, progress=progress)
     learned.model.save(out)
     return FitResult(
         path=out,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from .captions import Caption, CaptionedPictures, read_captions
 from .learn_model import Learned, learn, make_hasher
 from .model_files import describe_model
 from .new_collection import Rows, add_rows, new_collection
-from .options import BUILD_SAMPLE, THUMBNAIL, FileName, LearningOptions, PictureKind
+from .options import BUILD_SAMPLE, THUMBNAIL, FileName, LearningOptions, OptionError, PictureKind, check_type
 from .outputs import check_collection_output
 from .picture_reader import PictureReader
 from .progress import Progress, StepCounter
@@ -90,15 +91,20 @@ def build_folder(
     """
     start = time.perf_counter()
     out = Path(out)
-    learning = learning or LearningOptions(sample=BUILD_SAMPLE)
+    learning = LearningOptions() if learning is None else learning
+    check_type(learning, "learning", LearningOptions)
+    if kind not in list(PictureKind):
+        raise OptionError(f"`kind` must be one of {', '.join(PictureKind)}, got {kind!r}")
     check_collection_output(out, overwrite, [captions])
     hasher = make_hasher(learning)
     data = read_captions(images, captions, file_column=file_column, caption_column=caption_column, skip=skip)
     _check_enough(data.captions, captions)
     reader = PictureReader(data.pictures, PictureKind(kind), thumbnails, skip)
-    chosen, features = _read_sample(reader, data, learning, progress)
-    _check_enough(chosen, captions)
-    learned = _learn(hasher, reader, chosen, features, progress)
+    sample = _read_sample(reader, data, learning, progress)
+    _check_enough(sample.captions, captions)
+    learned = _learn(hasher, reader, sample, progress)
+    features = dict(zip(sample.pictures, sample.features, strict=True))
+    del sample  # so that the memory of the features is free when all of them are written
     n_objects, data = _write(out, learned.model, data, reader, features, progress)
     return BuildResult(
         path=out,
@@ -116,41 +122,66 @@ def _check_enough(captions: Sequence[Caption], table: FileName) -> None:
         raise InputFileError(f"{table}: at least two pictures with captions are needed to learn from.")
 
 
+@dataclass(frozen=True)
+class _Sample:
+    """Captions to learn from, their pictures, and a row of features for each picture."""
+
+    captions: list[Caption]
+    pictures: list[str]
+    features: FloatArray
+
+
 def _read_sample(
     reader: PictureReader, data: CaptionedPictures, learning: LearningOptions, progress: Progress | None
-) -> tuple[list[Caption], dict[str, FloatArray]]:
-    """Captions to learn from, and the features of their pictures by name."""
-    captions = list(data.captions)
-    if learning.sample and len(captions) > learning.sample:
-        rng = np.random.default_rng(learning.seed)
-        rows = np.sort(rng.choice(len(captions), learning.sample, replace=False))
-        captions = [captions[row] for row in rows]
-    wanted = {caption.picture for caption in captions}
-    names = [name for name in data.pictures if name in wanted]
+) -> _Sample:
+    """Draw captions, and read their pictures.
+
+    Captions whose picture cannot be read are replaced by others, in the order of a permutation,
+    until the sample is full or no captions are left.
+    """
+    captions = data.captions
+    n = min(learning.sample_size(BUILD_SAMPLE) or len(captions), len(captions))
+    rng = np.random.default_rng(learning.seed)
+    if n < len(captions):
+        rows = rng.choice(len(captions), n, replace=False)
+        spare = rng.permutation(np.setdiff1d(np.arange(len(captions)), rows))
+    else:
+        rows, spare = np.arange(n), np.arange(0)
+    # Memory that is never written to is never used. Rows of blocks would be copied, and kept twice.
+    n_pictures = min(n, len({caption.picture for caption in captions}))
+    features = np.empty((n_pictures, reader.featurizer.n_features), dtype=np.float32)
+    pictures: list[str] = []
+    while True:
+        wanted = {captions[row].picture for row in rows} - reader.broken - set(pictures)
+        for names, block in _read_blocks(
+            reader, [name for name in data.pictures if name in wanted], progress
+        ):
+            features[len(pictures) : len(pictures) + len(names)] = block
+            pictures += names
+        rows = np.array([row for row in rows if captions[row].picture not in reader.broken], dtype=int)
+        missing = n - len(rows)
+        if not missing or not len(spare):
+            break
+        rows, spare = np.concatenate([rows, spare[:missing]]), spare[missing:]
+    return _Sample([captions[row] for row in np.sort(rows)], pictures, features[: len(pictures)])
+
+
+def _read_blocks(
+    reader: PictureReader, names: list[str], progress: Progress | None
+) -> Iterator[tuple[list[str], FloatArray]]:
     counter = StepCounter(progress, "reading pictures", len(names), "pictures")
-    features: dict[str, FloatArray] = {}
     for start in range(0, len(names), _BLOCK):
         block = names[start : start + _BLOCK]
-        features.update(zip(*reader.read(block), strict=True))
+        yield reader.read(block)
         counter.advance(len(block))
-    return [caption for caption in captions if caption.picture in features], features
 
 
-def _learn(
-    hasher: BaseHasher,
-    reader: PictureReader,
-    captions: list[Caption],
-    features: dict[str, FloatArray],
-    progress: Progress | None,
-) -> Learned:
-    texts = [caption.text for caption in captions]
+def _learn(hasher: BaseHasher, reader: PictureReader, sample: _Sample, progress: Progress | None) -> Learned:
+    texts = [caption.text for caption in sample.captions]
     words = _fit_words(texts)
-    places = {name: place for place, name in enumerate(features)}
-    positive = ([places[caption.picture] for caption in captions], np.arange(len(captions)))
-    views = {
-        "image": np.stack(list(features.values())),
-        "text": scipy.sparse.csr_array(words.transform(texts)),
-    }
+    places = {name: place for place, name in enumerate(sample.pictures)}
+    positive = ([places[caption.picture] for caption in sample.captions], np.arange(len(texts)))
+    views = {"image": sample.features, "text": scipy.sparse.csr_array(words.transform(texts))}
     learned = learn(hasher, views, Pairs(positive), sample=0, seed=0, progress=progress)
     model = learned.model.with_featurizers({"image": reader.featurizer, "text": words})
     return Learned(model, learned.learned_from, learned.seconds)

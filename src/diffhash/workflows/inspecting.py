@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiffhashError, InputFileError, MissingExtraError
-from ..files import Source, open_features, open_table
-from ..files.arrays import read_header
-from ..files.tables import TABLE_KINDS
+from ..files import TABLE_KINDS, Source, load_array, open_features, open_table, read_header
+from ..files.arrays import npz_member
+from ..files.parquet import open_parquet
 from ..model import HashModel
+from ..search import HammingIndex
 from ..stores import Collection
+from .feature_files import find_not_finite
 from .model_files import FileKind, describe_model, file_kind
 from .options import FileName
 from .results import FileInfo, ModelInfo, VerifyResult
@@ -38,6 +41,10 @@ def info(file: FileName) -> FileInfo:
         described, (model, details) = "model", _model_info(source)
     elif kind is FileKind.collection:
         described, (model, details) = "collection", _collection_info(source)
+    elif kind is FileKind.saved_index:
+        described, details = "index", _index_info(source)
+    elif kind is FileKind.faiss:
+        described, details = "FAISS index", {}
     else:
         described, details = _data_info(source)
     return FileInfo(str(source), described, source.path.stat().st_size, model, details)
@@ -62,13 +69,18 @@ def _collection_info(source: Source) -> tuple[ModelInfo, dict[str, Any]]:
     return model, {"objects": stats["n_objects"], **rest}
 
 
+def _index_info(source: Source) -> dict[str, Any]:
+    index = HammingIndex.load(source.path)
+    return {"codes": len(index), "bits": index.n_bits}
+
+
 def _data_info(source: Source) -> tuple[str, dict[str, Any]]:
-    if source.kind == ".npy":
-        with source.path.open("rb") as opened:
-            shape, _, dtype = read_header(opened, source)
-        if dtype == np.uint8 and len(shape) == 2:
-            return "codes", {"rows": shape[0], "bytes": shape[1], "bits": f"at most {8 * shape[1]}"}
-        return "array", {"shape": " × ".join(map(str, shape)), "dtype": str(dtype)}
+    if source.kind in (".npy", ".npz"):
+        return _array_info(source)
+    if source.kind == ".parquet":
+        with open_parquet(source) as file:
+            names = file.schema_arrow.names
+            return "table", {"rows": file.metadata.num_rows, "columns": ", ".join(names)}
     table = None
     if source.kind in TABLE_KINDS:
         # Lines that are only numbers are not a table, but they can be features.
@@ -80,11 +92,55 @@ def _data_info(source: Source) -> tuple[str, dict[str, Any]]:
     return "features", {"rows": file.count(), "features": file.n_features}
 
 
+def _array_info(source: Source) -> tuple[str, dict[str, Any]]:
+    names = _array_names(source)
+    if len(names) > 1:
+        return "arrays", {"arrays": ", ".join(names)}
+    shape, dtype = _shape_and_type(source)
+    if source.kind == ".npz" and _is_matrix(shape, dtype):
+        return "features", {"rows": shape[0], "features": shape[1]}
+    if dtype == np.uint8 and len(shape) == 2:
+        return "codes", {"rows": shape[0], "bytes": shape[1], "bits": f"at most {8 * shape[1]}"}
+    return "array", {"shape": " × ".join(map(str, shape)), "dtype": str(dtype)}
+
+
+def _array_names(source: Source) -> list[str]:
+    """Names of all arrays in an ``.npz`` file, if none is selected."""
+    # A damaged file has no names here; reading it raises the error.
+    with suppress(zipfile.BadZipFile):
+        if source.kind == ".npz" and source.part is None:
+            with zipfile.ZipFile(source.path) as archive:
+                return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+    return []
+
+
+def _shape_and_type(source: Source) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    if source.kind == ".npy":
+        with source.path.open("rb") as file:
+            shape, _, dtype = read_header(file, source)
+    else:
+        member = npz_member(source)
+        with zipfile.ZipFile(source.path) as archive, archive.open(member) as file:
+            shape, _, dtype = read_header(file, source)
+    return shape, dtype
+
+
+def _is_matrix(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    """Whether an array can be features."""
+    return len(shape) == 2 and dtype.kind in "fiub"
+
+
 def verify(file: FileName) -> VerifyResult:
     """Read a whole file and check it.
 
-    Models and collections are checked against their checksums and their own structure. Feature
-    files are checked for rows that are cut off or not finite.
+    Models and collections are checked against their checksums and their own structure. An index
+    (.dhi) has no checksum: only its structure is checked. Feature files are checked for rows that
+    are cut off or not finite, other arrays and tables for being complete.
+
+    Raises
+    ------
+    InputFileError
+        If diffhash does not check this kind of file, such as a FAISS index.
 
     Examples
     --------
@@ -95,7 +151,14 @@ def verify(file: FileName) -> VerifyResult:
     False
     """
     kind, source = file_kind(file)
-    check = {FileKind.model: _check_model, FileKind.collection: _check_collection, FileKind.data: _check_data}
+    if kind is FileKind.faiss:
+        raise InputFileError(f"{source} is a FAISS index. diffhash does not check this kind of file.")
+    check = {
+        FileKind.model: _check_model,
+        FileKind.collection: _check_collection,
+        FileKind.saved_index: _check_index,
+        FileKind.data: _check_data,
+    }
     try:
         problems = check[kind](source)
     except MissingExtraError:
@@ -115,24 +178,49 @@ def _check_collection(source: Source) -> list[str]:
         return list(collection.verify().problems)
 
 
-def _check_data(source: Source) -> list[str]:
-    if source.kind in TABLE_KINDS and source.part is None:
-        return _check_table(source)
-    start = 0
-    for block in open_features(source).blocks():
-        bad = ~np.isfinite(block)
-        if bad.any():
-            row = start + int(np.flatnonzero(bad.any(axis=1))[0])
-            return [f"{source}: row {row} has a value that is not finite."]
-        start += len(block)
+def _check_index(source: Source) -> list[str]:
+    HammingIndex.load(source.path)
     return []
 
 
+def _check_data(source: Source) -> list[str]:
+    if source.kind in TABLE_KINDS and source.part is None:
+        return _check_table(source)
+    if source.kind in (".npy", ".npz"):
+        names = _array_names(source)
+        sources = [Source(source.path, name) for name in names] if len(names) > 1 else [source]
+        return [problem for one in sources for problem in _check_array(one)]
+    problem = find_not_finite(open_features(source))
+    return [] if problem is None else [problem]
+
+
+def _check_array(source: Source) -> list[str]:
+    if not _is_matrix(*_shape_and_type(source)):
+        load_array(source)
+        return []
+    problem = find_not_finite(open_features(source))
+    return [] if problem is None else [problem]
+
+
 def _check_table(source: Source) -> list[str]:
+    if source.kind == ".parquet":
+        return _check_parquet(source)
     try:
         rows: Any = open_table(source).rows()
     except DiffhashError:
         rows = open_features(source).blocks()
     for _ in rows:
         pass
+    return []
+
+
+def _check_parquet(source: Source) -> list[str]:
+    with open_parquet(source) as file:
+        import pyarrow
+
+        try:
+            for _ in file.iter_batches():
+                pass
+        except (pyarrow.ArrowException, OSError) as error:
+            return [f"{source.path} is damaged ({error})."]
     return []

@@ -37,13 +37,7 @@ class Learned:
 
 def make_hasher(options: LearningOptions) -> BaseHasher:
     """An unfitted hasher with the parameters of the options."""
-    try:
-        method = MethodName(options.method)
-    except ValueError:
-        raise OptionError(
-            f"`method` must be one of {', '.join(MethodName)}, got {options.method!r}"
-        ) from None
-    hasher = _CLASSES[method]()
+    hasher = _CLASSES[MethodName(options.method)]()
     parameters = set(hasher.get_params())
     known = parameters - _NOT_SETTINGS
     for name in options.settings:

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 
-from ..errors import InputFileError
+from ..errors import CollectionFileError, InputFileError
 from ..files import FILE_KINDS, FeatureFile, Source
 from ..model import HashModel
+from ..model.file import is_model_file
 from ..stores import Collection
 from ..stores.sqlite.schema import SQLITE_HEADER
 from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
 
-__all__ = ["FileKind", "choose_modality", "describe_model", "file_kind", "load_model"]
+__all__ = [
+    "FileKind",
+    "choose_modality",
+    "describe_model",
+    "file_kind",
+    "load_model",
+    "open_collection",
+]
+
+#: In the first bytes of an index that HammingIndex.save wrote.
+_INDEX = b'"diffhash_index"'
+#: First bytes of the binary indexes that FAISS writes.
+_FAISS = (b"IBxF", b"IBMp", b"IBM2")
+_HEAD = 100
 
 
 class FileKind(StrEnum):
@@ -20,30 +35,66 @@ class FileKind(StrEnum):
 
     model = "model"
     collection = "collection"
+    saved_index = "index"
+    faiss = "FAISS index"
     data = "data"
 
 
 def file_kind(name: FileName) -> tuple[FileKind, Source]:
     """Kind of an existing file, from its ending and its first bytes."""
     source = Source.parse(name)
+    with source.path.open("rb") as file:
+        head = file.read(_HEAD)
+    if head.startswith(SQLITE_HEADER):
+        return FileKind.collection, source
     if source.kind in FILE_KINDS:
         return FileKind.data, source
-    with source.path.open("rb") as file:
-        head = file.read(len(SQLITE_HEADER))
-    return (FileKind.collection if head == SQLITE_HEADER else FileKind.model), source
+    if source.kind == ".dhi" or _INDEX in head:
+        return FileKind.saved_index, source
+    if source.kind == ".faiss" or head.startswith(_FAISS):
+        return FileKind.faiss, source
+    return FileKind.model, source
 
 
 def load_model(name: FileName) -> HashModel:
     """The model in a model file or in a collection."""
     kind, source = file_kind(name)
-    if kind is FileKind.data:
-        raise InputFileError(
-            f"{source} is a {source.kind} file. A model (.dhm) or a collection (.dh) is needed here."
-        )
     if kind is FileKind.collection:
         with Collection.open(source.path) as collection:
             return collection.model
-    return HashModel.load(source.path)
+    if kind is FileKind.model:
+        return HashModel.load(source.path)
+    raise InputFileError(
+        f"{source} is {_described(kind, source)}. A model (.dhm) or a collection (.dh) is needed here."
+    )
+
+
+def open_collection(name: FileName) -> Collection:
+    """Open a collection for reading. The error for a file of another kind says what it is."""
+    if not Path(name).exists():
+        raise InputFileError(f"{name}: there is no such file.")
+    try:
+        # Not after a look at its first bytes: closing that handle would end the locks of a collection
+        # that is open in this process (see stores/sqlite/lock.py).
+        return Collection.open(name)
+    except CollectionFileError as error:
+        kind, source = file_kind(name)
+        # Files of unknown kinds count as models, also a damaged collection.
+        if kind is FileKind.collection or (kind is FileKind.model and not is_model_file(source.path)):
+            raise
+        raise InputFileError(
+            f"{source} is {_described(kind, source)}. A collection (.dh) is needed here."
+        ) from error
+
+
+def _described(kind: FileKind, source: Source) -> str:
+    if kind is FileKind.data:
+        return f"a {source.kind} file"
+    return {
+        FileKind.model: "a model",
+        FileKind.saved_index: "an index of codes (.dhi)",
+        FileKind.faiss: "a FAISS index",
+    }[kind]
 
 
 def describe_model(model: HashModel) -> ModelInfo:
@@ -68,8 +119,14 @@ def choose_modality(model: HashModel, file: FeatureFile, wanted: str | None) -> 
     if len(model.modalities) == 1:
         return model.modalities[0]
     matching = [name for name, n in model.n_features.items() if n == file.n_features]
-    if len(matching) != 1:
+    if not matching:
         raise OptionError(
-            f"{file.source} has {file.n_features:,} features, and the model has {described}: say `modality`"
+            f"{file.source} has {file.n_features:,} features, and no modality of the model has "
+            f"{file.n_features:,} features. It has {described}"
+        )
+    if len(matching) > 1:
+        raise OptionError(
+            f"{file.source} has {file.n_features:,} features, as several modalities of the model. "
+            f"It has {described}. Say `modality`"
         )
     return matching[0]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..atomic_write import remove_stale_parts, replacing
-from ..errors import InputFileError
+from ..errors import CollectionBusyError, InputFileError
 from ..model import HashModel
 from ..stores import Collection
 from ..stores.sqlite.lock import WriterLock
@@ -42,7 +42,14 @@ def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
     killed are removed. The lock makes sure that none of them belongs to a running build.
     """
     # The lock also keeps others from writing to the old file while it is replaced.
-    lock = WriterLock(path, 0.0, caller="build")
+    try:
+        lock = WriterLock(path, 0.0, caller="build")
+    except CollectionBusyError as error:
+        # The error of the lock names a timeout, which a build does not have.
+        raise CollectionBusyError(
+            f"build: {path} is being written to by another process or another Collection. "
+            "Wait until that one has finished, or choose another name."
+        ) from error
     try:
         remove_stale_parts(path)
         with replacing(path) as part, Collection.create(part, model) as collection:

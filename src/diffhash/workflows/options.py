@@ -1,7 +1,8 @@
-"""What the workflows can be told: settings as small values, and the error about a wrong one."""
+"""Settings of the workflows, their checks, and the error for wrong settings."""
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from ..errors import ParameterError
 
 __all__ = [
     "BUILD_SAMPLE",
+    "FIT_SAMPLE",
     "THUMBNAIL",
     "FileName",
     "FileNames",
@@ -20,6 +22,9 @@ __all__ = [
     "OptionError",
     "PairFiles",
     "PictureKind",
+    "check_count",
+    "check_files",
+    "check_type",
     "files_by_modality",
 ]
 
@@ -27,8 +32,9 @@ __all__ = [
 FileName: TypeAlias = str | os.PathLike[str]
 #: Field of a payload that holds a thumbnail.
 THUMBNAIL = "thumbnail"
-#: Objects (or listed pairs) that a build learns from at most, by default.
+#: Objects (or listed pairs) that a build, and a fit, learns from at most, by default.
 BUILD_SAMPLE = 20_000
+FIT_SAMPLE = 100_000
 #: One file for all modalities, or files by modality.
 FileNames: TypeAlias = FileName | Mapping[str, FileName]
 
@@ -105,19 +111,67 @@ class LearningOptions:
     ----------
     method : MethodName or its value
     n_bits : int
-    sample : int
-        Learn from at most this many objects (or listed pairs), drawn at random; 0 for all.
+    sample : int, optional
+        Learn from at most this many objects (or listed pairs), drawn at random; 0 for all. None is
+        the default of the workflow: 100,000 for ``fit``, 20,000 for ``build_folder`` and
+        ``build_features``.
     seed : int
         Seed of everything that is random.
     settings : dict
         Other parameters of the method, such as ``{"n_landmarks": 500}``.
+
+    Raises
+    ------
+    OptionError
+        If a value is not allowed.
+
+    Examples
+    --------
+    >>> LearningOptions(method="diff", n_bits=32).sample_size(20_000)
+    20000
     """
 
     method: MethodName | str = MethodName.refined
     n_bits: int = 64
-    sample: int = 100_000
+    sample: int | None = None
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.method not in list(MethodName):
+            raise OptionError(f"`method` must be one of {', '.join(MethodName)}, got {self.method!r}")
+        check_count(self.n_bits, "n_bits", minimum=1)
+        if self.sample is not None:
+            check_count(self.sample, "sample")
+        check_count(self.seed, "seed")
+        check_type(self.settings, "settings", Mapping)
+
+    def sample_size(self, default: int) -> int:
+        """The sample, or the default of a workflow."""
+        return default if self.sample is None else self.sample
+
+
+def check_count(value: Any, option: str, *, minimum: int = 0) -> None:
+    """Raise unless a value is a whole number that is not too small."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
+        raise OptionError(f"`{option}` must be a whole number of at least {minimum}, got {value!r}")
+
+
+def check_type(value: Any, option: str, wanted: type) -> None:
+    """Raise unless a value has the type."""
+    if not isinstance(value, wanted):
+        raise OptionError(f"`{option}` must be a {wanted.__name__}, got {type(value).__name__}")
+
+
+def check_files(files: Any, option: str) -> None:
+    """Raise unless a value is a dict of names of files by modality, with at least one."""
+    if not isinstance(files, Mapping):
+        raise OptionError(f"`{option}` must be a dict of files by modality, got {type(files).__name__}")
+    if not files:
+        raise OptionError(f"at least one file of `{option}` is needed")
+    for name, file in files.items():
+        if not isinstance(file, str | os.PathLike):
+            raise OptionError(f"`{option}`: {name!r} must be the name of a file, got {type(file).__name__}")
 
 
 def files_by_modality(files: FileNames | None, modalities: Sequence[str], option: str) -> dict[str, str]:
@@ -131,7 +185,9 @@ def files_by_modality(files: FileNames | None, modalities: Sequence[str], option
     if files is None:
         return {}
     if not isinstance(files, Mapping):
+        check_files(dict.fromkeys(modalities, files), option)
         return dict.fromkeys(modalities, os.fspath(files))
+    check_files(files, option)
     for name in files:
         if name not in modalities:
             raise OptionError(f"`{option}` names {name!r}, which is not one of {', '.join(modalities)}")

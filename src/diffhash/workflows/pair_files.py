@@ -82,7 +82,7 @@ def read_labels_of_rows(labels: FileNames, n_rows: Mapping[str, int]) -> dict[st
     sources = files_by_modality(labels, list(n_rows), "labels")
     for name in n_rows:
         if name not in sources:
-            raise OptionError(f"`labels` are missing for {name!r}")
+            raise OptionError(f"`labels` are missing for {name!r}. Give them too: `labels` {name}=FILE")
     found = read_labels({name: sources[name] for name in n_rows})
     for name, values in found.items():
         _check_count(len(values), n_rows[name], name, "labels", sources[name])
@@ -106,8 +106,14 @@ def describe_pairs(pairs: Pairs, n_rows: Mapping[str, int]) -> str:
     '5,000 aligned rows'
     """
     if pairs.positive is not None:
-        return f"{len(pairs.positive[0]):,} pairs"
-    return f"{min(n_rows.values()):,} aligned rows" if _resolve(pairs, n_rows).aligned else "by labels"
+        return _counted([len(pairs.positive[0])], "pair")
+    if _resolve(pairs, n_rows).aligned:
+        return _counted([min(n_rows.values())], "aligned row")
+    return _counted(list(dict.fromkeys(n_rows.values())), "labelled row")
+
+
+def _counted(numbers: list[int], what: str) -> str:
+    return f"{' and '.join(f'{n:,}' for n in numbers)} {what}{'' if numbers == [1] else 's'}"
 
 
 def sample_rows(

@@ -1,4 +1,4 @@
-"""Progress of a workflow: what a callback is told."""
+"""Reports about the progress of a workflow, which a callback receives."""
 
 from __future__ import annotations
 

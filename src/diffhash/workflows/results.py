@@ -235,7 +235,7 @@ class FileInfo(Result):
     ----------
     file : str
     kind : str
-        "model", "collection", "codes", "features", "array" or "table".
+        "model", "collection", "index", "FAISS index", "codes", "features", "array", "arrays" or "table".
     size : int
         Bytes of the file.
     model : ModelInfo or None
@@ -259,7 +259,7 @@ class VerifyResult(Result):
     ----------
     file : str
     kind : str
-        "model", "collection" or "data".
+        "model", "collection", "index" or "data".
     problems : tuple of str
         Empty if the file is in order.
     """
@@ -272,3 +272,7 @@ class VerifyResult(Result):
     def ok(self) -> bool:
         """Whether no problem was found."""
         return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields and ``ok`` as a dict that JSON can hold."""
+        return {"file": self.file, "kind": self.kind, "ok": self.ok, "problems": list(self.problems)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,12 @@ from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..model import HashModel
 from ..stores import Collection
-from .model_files import choose_modality
-from .options import FileName, OptionError
+from .model_files import choose_modality, open_collection
+from .options import FileName, OptionError, check_count
+from .outputs import check_page_output
 from .results import QueryResult
 
-__all__ = ["search"]
+__all__ = ["search", "search_to_page"]
 
 #: Kind of the featurizer of texts.
 _TEXT = "tfidf"
@@ -53,7 +55,7 @@ def search(
     item : id
         An object of the collection. It is not found itself.
     modality : str, optional
-        Modality of the query. By default the one that fits.
+        Modality of the query. By default the one that fits; for an item the first one that it has.
     into : str, optional
         Modality to search. By default the first other one.
     k : int
@@ -76,17 +78,22 @@ def search(
     """
     if sum(value is not None for value in (text, image, vector, item)) != 1:
         raise OptionError("give one of `text`, `image`, `vector` and `item`")
+    _check_types(text=text, image=image, vector=vector, item=item)
+    check_count(k, "k", minimum=1)
     with _opened(collection) as store:
         model = store.model
         _check_known(model, modality, "modality")
         _check_known(model, into, "into")
         vectors = None if vector is None else _read_vectors(vector)
-        modality = modality or _modality_of_query(model, text, image, vector, vectors)
+        stored_id = None if item is None else _stored_id(store, item)
+        if modality is None and stored_id is not None:
+            modality = _modality_of_item(store, stored_id)
+        modality = modality or _modality_of_query(model, text, vector, vectors)
         into = into or next((name for name in model.modalities if name != modality), modality)
         options: dict[str, Any] = {"modality": modality, "into": into, "k": k, "where": where}
         known_words = True
-        if item is not None:
-            hits = [store.search_item(_stored_id(store, item), **options)]
+        if stored_id is not None:
+            hits = [store.search_item(stored_id, **options)]
         elif vectors is not None:
             hits = store.search(vectors, **options)
         else:
@@ -95,7 +102,7 @@ def search(
             hits = store.search_raw([raw], **options)
     query = next(value for value in (text, image, vector, item) if value is not None)
     return QueryResult(
-        query=str(query) if isinstance(query, int) else os.fspath(query),
+        query=os.fspath(query) if isinstance(query, os.PathLike) else str(query),
         modality=modality,
         into=into,
         hits=tuple(tuple(found) for found in hits),
@@ -103,12 +110,78 @@ def search(
     )
 
 
+def search_to_page(
+    collection: FileName | Collection,
+    page: FileName,
+    render: Callable[..., str],
+    *,
+    image: FileName | None = None,
+    vector: FileName | None = None,
+    **query: Any,
+) -> QueryResult:
+    """Search a collection and write the answer to a page. An older page (.html) is replaced.
+
+    Parameters
+    ----------
+    collection : file, or an open Collection
+    page : file
+    render : function
+        Gives the HTML, as :func:`diffhash.report.search_page.search_page`.
+    image, vector, **query
+        As for :func:`search`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import diffhash as dh, numpy as np
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> x = np.random.default_rng(0).normal(size=(200, 8))
+    >>> hasher = dh.DiffHash(n_bits=4).fit({"x": x, "y": x[:, :4]}, dh.Pairs.aligned(200))
+    >>> with dh.Collection.create(folder / "x.dh", hasher) as c:
+    ...     _ = c.add(x, modality="x")
+    >>> from diffhash.report.search_page import search_page
+    >>> result = search_to_page(folder / "x.dh", folder / "x.html", search_page, item=3, into="x", k=2)
+    >>> "The nearest items" in (folder / "x.html").read_text()
+    True
+    """
+    from ..atomic_write import write_atomically
+    from .picture_reader import is_thumbnail, thumbnail
+
+    page = Path(page)
+    inputs = [name for name in (collection, image, vector) if isinstance(name, str | os.PathLike)]
+    check_page_output(page, inputs)
+    result = search(collection, image=image, vector=vector, **query)
+    picture = None if image is None else thumbnail(Path(image))
+    html = render(result.query, result.into, result.hits, picture, is_thumbnail)
+    # Arguments that are not valid UTF-8 contain surrogates, which cannot be encoded.
+    write_atomically(page, html.encode("utf-8", "replace"))
+    return result
+
+
 def _opened(collection: FileName | Collection) -> AbstractContextManager[Collection]:
     if isinstance(collection, Collection):
         return nullcontext(collection)
-    if not Path(collection).exists():
-        raise InputFileError(f"{collection}: there is no such file.")
-    return Collection.open(collection)
+    return open_collection(collection)
+
+
+def _check_types(**values: Any) -> None:
+    file = (str, os.PathLike)
+    wanted: dict[str, tuple[type, ...]] = {
+        "text": (str,),
+        "image": file,
+        "vector": file,
+        "item": (str, numbers.Integral),
+    }
+    for name, value in values.items():
+        if value is not None and not isinstance(value, wanted[name]):
+            kinds = " or ".join(kind.__name__ for kind in wanted[name])
+            raise OptionError(f"`{name}` must be {kinds}, got {type(value).__name__}")
+
+
+def _modality_of_item(store: Collection, item: int | str) -> str:
+    """The first modality in which an object has a code."""
+    found = store.get([item])[0]
+    return next((name for name in store.modalities if name in found.modalities), store.modalities[0])
 
 
 def _check_known(model: HashModel, modality: str | None, option: str) -> None:
@@ -117,15 +190,11 @@ def _check_known(model: HashModel, modality: str | None, option: str) -> None:
         raise OptionError(f"`{option}`: the collection has no {modality!r}. It has {known}")
 
 
-def _modality_of_query(
-    model: HashModel, text: str | None, image: FileName | None, vector: FileName | None, vectors: Any
-) -> str:
+def _modality_of_query(model: HashModel, text: str | None, vector: FileName | None, vectors: Any) -> str:
     if vector is not None:
         matching = [name for name, n in model.n_features.items() if n == vectors.shape[1]]
         # The other function knows how to say what is wrong.
         return matching[0] if len(matching) == 1 else choose_modality(model, open_features(vector), None)
-    if text is None and image is None:
-        return model.modalities[0]
     kinds = {name: featurizer.kind for name, featurizer in model.featurizers.items()}
     matching = [name for name, kind in kinds.items() if (kind == _TEXT) == (text is not None)]
     if len(matching) == 1:
@@ -133,7 +202,7 @@ def _modality_of_query(
     what = "words" if text is not None else "pictures"
     if matching:
         raise InputFileError(f"several modalities take {what}: say `modality`.")
-    raise InputFileError(f"this collection was not built from {what}. Ask with features: `vector`.")
+    raise InputFileError(f"this collection was not built from {what}. Ask with features: `vector` FILE.")
 
 
 def _read_vectors(name: FileName) -> Any:

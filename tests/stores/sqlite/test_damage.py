@@ -151,3 +151,17 @@ def test_errors_are_errors_of_diffhash():
     for error in (CollectionError, CollectionFileError, CollectionWriteError, ReadOnlyCollectionError):
         assert issubclass(error, DiffhashError)
     assert APPLICATION_ID.to_bytes(4, "big") == b"dhsh"
+
+
+def test_a_model_is_called_a_model(tmp_path, hasher):
+    hasher.save(tmp_path / "m.dhm")
+
+    with pytest.raises(CollectionFileError, match=r"m\.dhm is a model, not a collection\. .* diffhash\.load"):
+        dh.Collection.open(tmp_path / "m.dhm")
+
+
+def test_a_table_is_not_called_damaged_first(tmp_path):
+    (tmp_path / "captions.csv").write_text("file,caption\n" * 100)
+
+    with pytest.raises(CollectionFileError, match=r"captions\.csv is not a collection"):
+        dh.Collection.open(tmp_path / "captions.csv")

@@ -18,6 +18,7 @@ from ...errors import (
     CollectionWriteError,
     ReadOnlyCollectionError,
 )
+from ...model.file import is_model_file
 from .lock import check_wal
 from .schema import check_schema
 
@@ -261,10 +262,17 @@ def _translated(error: sqlite3.Error, path: Path) -> CollectionError:
         return CollectionFileError(
             f"Collection: {path} was moved or removed while it was open. Open it again."
         )
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT")):
+    if name.startswith("SQLITE_NOTADB") and is_model_file(path):
         return CollectionFileError(
-            f"Collection: {path} is damaged or not a collection ({error}). Take it from a backup."
+            f"Collection.open: {path} is a model, not a collection. Load it with diffhash.load."
         )
+    if name.startswith("SQLITE_NOTADB"):
+        return CollectionFileError(
+            f"Collection.open: {path} is not a collection ({error}). "
+            "If it was one, it is damaged: take it from a backup."
+        )
+    if name.startswith(("SQLITE_CORRUPT", "SQLITE_FORMAT")):
+        return CollectionFileError(f"Collection: {path} is damaged ({error}). Take it from a backup.")
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_TOOBIG", "SQLITE_NOLFS")):
         return CollectionWriteError(
             f"Collection: {path} could not be written or read ({error}). This call stored nothing; "
