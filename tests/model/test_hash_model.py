@@ -136,3 +136,30 @@ def test_load_says_that_a_collection_is_not_a_model(hasher, tmp_path):
 
     with pytest.raises(ModelFileError, match=r"is a collection .*Use Collection\.open"):
         dh.load(tmp_path / "items.dh")
+
+
+class Lengths:
+    """A featurizer that forgets objects."""
+
+    kind, n_features = "lengths", 2
+
+    def transform(self, raw):
+        return np.zeros((min(1, len(raw)), 2))
+
+    def state(self):
+        return {}, {}
+
+    @classmethod
+    def from_state(cls, *_):
+        return cls()
+
+
+def test_a_featurizer_must_give_one_row_for_each_object(rng):
+    views = {"a": rng.normal(size=(20, 2)), "b": rng.normal(size=(20, 3))}
+    model = dh.DiffHash(n_bits=2).fit(views, dh.Pairs.aligned(20)).model_.with_featurizers({"a": Lengths()})
+
+    with pytest.raises(InputError, match="'lengths' featurizer gave 1 rows for 3 objects"):
+        model.encode_raw(["x", "y", "z"], modality="a")
+    with pytest.raises(InputError, match=r"expected a list of objects, got one str\. Write \[x\]"):
+        model.encode_raw("xyz", modality="a")
+    assert model.encode_raw(["x"], modality="a").shape == (1, 1)

@@ -16,6 +16,7 @@ from diffhash import HammingIndex
 from diffhash.errors import CodeError, InputError, MissingExtraError, ParameterError, UnknownIdError
 from tests.native import naive
 from tests.native.problems import problems
+from tests.test_validation import Tensor
 
 
 def codes_of(n, width=8, seed=0):
@@ -321,6 +322,22 @@ def test_without_faiss_the_error_has_the_install_line(monkeypatch):
         MissingExtraError, match=r"HammingIndex.from_faiss needs FAISS.*pip install faiss-cpu"
     ):
         HammingIndex.from_faiss(object())
+
+
+def test_ids_that_numpy_cannot_read_get_our_error():
+    index = HammingIndex(codes_of(3))
+    tensor = Tensor(TypeError("can't convert cuda:0 device type tensor to numpy."))
+    for act, name in [
+        (lambda ids: HammingIndex(codes_of(3), ids), "HammingIndex"),
+        (lambda ids: index.add(codes_of(3), ids), "HammingIndex.add"),
+        (lambda ids: index.search(codes_of(1), 2, ids=ids), "HammingIndex.search"),
+        (index.remove, "HammingIndex.remove"),
+        (index.get, "HammingIndex.get"),
+    ]:
+        with pytest.raises(InputError, match=rf"^{name}: ids is a tensor .*detach"):
+            act(tensor)
+        with pytest.raises(InputError, match=rf"^{name}: ids is not an array: its rows differ"):
+            act([[1, 2], [3]])
 
 
 def test_searching_imports_neither_scipy_nor_scikit_learn():

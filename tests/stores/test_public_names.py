@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
@@ -26,3 +28,13 @@ def test_every_public_name_is_documented(name):
 def test_the_api_page_promises_no_other_name_of_stores():
     promised = re.findall(r"^\.\. auto\w+:: diffhash\.stores\.(\S+)$", API.read_text("utf-8"), re.MULTILINE)
     assert set(promised) <= set(NAMES)
+
+
+def test_all_exceptions_of_the_package_are_in_errors():
+    """``errors.py`` says that it has every error, so no module here defines one of its own."""
+    found = []
+    for module in pkgutil.walk_packages(stores.__path__, "diffhash.stores."):
+        members = vars(importlib.import_module(module.name)).values()
+        found += [m for m in members if isinstance(m, type) and issubclass(m, BaseException)]
+    assert found
+    assert {error.__module__ for error in found} == {"diffhash.errors"}

@@ -14,7 +14,7 @@ from ..featurizers.registry import BUILT_IN, featurizer_from_state
 from ..validation import known_modality
 from .hash_model import AbsentFeaturizer, HashModel
 
-__all__ = ["read_featurizers", "write_featurizers"]
+__all__ = ["add_featurizers", "read_featurizers", "write_featurizers"]
 
 
 def write_featurizers(model: HashModel, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -53,9 +53,25 @@ def read_featurizers(
             found[modality] = _built_in(kept, modality, model.n_features[modality])
         else:
             absent[modality] = kept
-    for modality, own in _checked_given(given, model.modalities).items():
-        found[modality] = _own(own, absent.pop(modality, None), modality)
-    return replace(model.with_featurizers(found), absent_featurizers=absent)
+    model = replace(model.with_featurizers(found, caller="load"), absent_featurizers=absent)
+    return add_featurizers(model, given, caller="load")
+
+
+def add_featurizers(model: HashModel, given: Mapping[str, Any] | None, *, caller: str) -> HashModel:
+    """The model with the user's own featurizers in addition to those that it has.
+
+    Parameters
+    ----------
+    model : HashModel
+    given : dict by modality, or None
+        Objects, or classes that are made from the state in ``model.absent_featurizers``.
+    caller : str
+        Prefix of error messages.
+    """
+    featurizers, absent = dict(model.featurizers), dict(model.absent_featurizers)
+    for modality, own in _checked_given(given, model.modalities, caller).items():
+        featurizers[modality] = _own(own, absent.pop(modality, None), modality, caller)
+    return replace(model.with_featurizers(featurizers, caller=caller), absent_featurizers=absent)
 
 
 def _built_in(kept: AbsentFeaturizer, modality: str, n_features: int) -> Featurizer:
@@ -75,29 +91,29 @@ def _built_in(kept: AbsentFeaturizer, modality: str, n_features: int) -> Featuri
     return featurizer
 
 
-def _checked_given(given: Any, modalities: tuple[str, ...]) -> Mapping[str, Any]:
+def _checked_given(given: Any, modalities: tuple[str, ...], caller: str) -> Mapping[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
         raise ParameterError(
-            f"load: featurizers must be a dict by modality, got {type(given).__name__}. "
+            f"{caller}: featurizers must be a dict by modality, got {type(given).__name__}. "
             f"Write featurizers={{{modalities[0]!r}: ...}}."
         )
-    return {known_modality(m, modalities, caller="load"): featurizer for m, featurizer in given.items()}
+    return {known_modality(m, modalities, caller=caller): featurizer for m, featurizer in given.items()}
 
 
-def _own(own: Any, kept: AbsentFeaturizer | None, modality: str) -> Any:
+def _own(own: Any, kept: AbsentFeaturizer | None, modality: str, caller: str) -> Any:
     """The featurizer that was given; if a class was given, it is made from the state in the file."""
     if kept is not None and getattr(own, "kind", kept.kind) != kept.kind:
         raise ParameterError(
-            f"load: the model was saved with a featurizer of kind {kept.kind!r} for modality {modality!r}, "
+            f"{caller}: the model was saved with a featurizer of kind {kept.kind!r} for modality {modality!r}, "
             f"got one of kind {own.kind!r}."
         )
     if not isinstance(own, type):
         return own
     if kept is None or not hasattr(own, "from_state"):
         raise ParameterError(
-            f"load: the file holds no state from which {own.__name__} could be made for modality {modality!r}. "
+            f"{caller}: the file holds no state from which {own.__name__} could be made for modality {modality!r}. "
             "Pass an object instead of the class."
         )
     return own.from_state(kept.parameters, kept.arrays)

@@ -158,20 +158,24 @@ class HashModel:
         modality, features = self._featurize(raw, modality, "encode_raw")
         return self.encode(features, modality=modality)
 
-    def with_featurizers(self, featurizers: Mapping[str, Featurizer]) -> HashModel:
+    def with_featurizers(
+        self, featurizers: Mapping[str, Featurizer], *, caller: str | None = None
+    ) -> HashModel:
         """The same model with these featurizers, which replace all that it had.
 
         Parameters
         ----------
         featurizers : dict by modality
             The ones that made the features of ``fit``; a modality may be left out.
+        caller : str, optional
+            Prefix of error messages, by default the ``set_featurizers`` of the estimator.
 
         Raises
         ------
         FeatureCountError
             If a featurizer gives another number of features than the model was fitted on.
         """
-        caller = f"{self.method}.set_featurizers"
+        caller = caller or f"{self.method}.set_featurizers"
         if not isinstance(featurizers, Mapping):
             raise ParameterError(
                 f"{caller}: expected a dict of featurizers by modality, got {type(featurizers).__name__}."
@@ -215,7 +219,7 @@ class HashModel:
         cls,
         data: bytes,
         *,
-        name: str,
+        name: str = "the model",
         kernel: Callable[..., Any] | Mapping[str, Callable[..., Any]] | None = None,
         featurizers: Mapping[str, Any] | None = None,
         opened_by: str = "load",
@@ -251,11 +255,29 @@ class HashModel:
             )
         if modality not in self.featurizers:
             raise InputError(
-                f"{caller}: the model has no featurizer for modality {modality!r}. Pass features to encode, or call "
-                f"set_featurizers({{{modality!r}: ...}}) first."
+                f"{caller}: the model has no featurizer for modality {modality!r}. "
+                f"Pass features instead, or {self._how_to_add_a_featurizer(modality)}."
+            )
+        if isinstance(raw, str | bytes):
+            raise InputError(
+                f"{caller}: expected a list of objects, got one {type(raw).__name__}. Write [x]."
             )
         features = self.featurizers[modality].transform(raw)
-        return modality, check_features(features, self.n_features[modality], caller=caller, modality=modality)
+        checked = check_features(features, self.n_features[modality], caller=caller, modality=modality)
+        if hasattr(raw, "__len__") and len(raw) != checked.shape[0]:
+            raise InputError(
+                f"{caller}: the {self.featurizers[modality].kind!r} featurizer gave {checked.shape[0]} rows for "
+                f"{len(raw)} objects. Its transform must give one row for each."
+            )
+        return modality, checked
+
+    def _how_to_add_a_featurizer(self, modality: str) -> str:
+        given = f"{{{modality!r}: ...}}"
+        if self.opened_by == "load":
+            return (
+                f"call set_featurizers({given}) of the hasher or with_featurizers({given}) of the model first"
+            )
+        return f"give one to {self.opened_by}(path, featurizers={given})"
 
     def _check_featurizer(self, modality: str, featurizer: Any, caller: str) -> None:
         check_featurizer(featurizer, modality, caller=caller)

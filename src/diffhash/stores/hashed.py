@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import scipy.sparse
 
-from ..errors import DiffhashError
 from ..model import HashModel
 from ..types import CodeArray
 from .protocol import Hit, Id
 
-__all__ = ["HashedStore", "ModelReplacedError"]
+__all__ = ["HashedStore"]
 
 T = TypeVar("T")
-
-
-class ModelReplacedError(DiffhashError):
-    """The store no longer has the model that made the codes. Never leaves this package."""
 
 
 class HashedStore(ABC):
@@ -42,8 +37,8 @@ class HashedStore(ABC):
     @abstractmethod
     def _search_encoded(
         self, model: HashModel, codes: CodeArray, into: str | None, k: int, where: Any
-    ) -> list[list[Hit]]:
-        """Search with codes that ``model`` made; ModelReplacedError if the store has another model now."""
+    ) -> list[list[Hit]] | None:
+        """Search with codes that ``model`` made. Returns None if the store has another model now."""
 
     @abstractmethod
     def add_codes(
@@ -71,8 +66,9 @@ class HashedStore(ABC):
         while True:
             model = self.model
             codes = encode(model)
-            with suppress(ModelReplacedError):
-                return self._search_encoded(model, codes, into, k, where)
+            hits = self._search_encoded(model, codes, into, k, where)
+            if hits is not None:
+                return hits
 
     def add(
         self,

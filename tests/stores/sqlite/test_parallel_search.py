@@ -11,6 +11,7 @@ import pytest
 import diffhash as dh
 from diffhash.errors import UnknownIdError
 from diffhash.search import HammingIndex
+from diffhash.stores.sqlite import searching
 from diffhash.stores.sqlite.string_ids import StringIds
 
 from .helpers import codes
@@ -21,6 +22,15 @@ SEARCHES = {
     "search_item": lambda c, views: c.search_item(7, modality="x", into="y"),
     "search_arrays": lambda c, views: c.search_arrays(codes(2), into="x", where={"even": True}),
 }
+
+
+@pytest.fixture(autouse=True)
+def no_scan_is_small():
+    """These small collections are searched as large ones are: without the lock."""
+    # Not the fixture ``monkeypatch``, which tests undo during a search.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(searching, "_SMALL_SCAN", -1)
+        yield patch
 
 
 def in_thread(act, *arguments):
@@ -173,6 +183,24 @@ def test_a_stored_query_that_is_deleted_meanwhile(filled, monkeypatch):
         filled.search_item(7, modality="x", into="x")
 
 
+def test_a_stored_query_that_is_replaced_during_its_scan(filled, monkeypatch):
+    """The code of the query and the hits come from the same version."""
+    new = np.array([[255, 255]], np.uint8)
+    scan = HammingIndex.search
+
+    def replace_after_the_scan(self, *arguments, **options):
+        monkeypatch.undo()
+        found = scan(self, *arguments, **options)
+        in_thread(lambda: filled.upsert_codes(new, modality="x", ids=[7]))
+        return found
+
+    monkeypatch.setattr(HammingIndex, "search", replace_after_the_scan)
+    hits = filled.search_item(7, modality="x", into="x", k=100)
+    assert [hit.distance for hit in hits] == [
+        hit.distance for hit in filled.search_codes(new, into="x", k=100)[0] if hit.id != 7
+    ]
+
+
 def test_a_scan_finds_no_code_whose_string_id_is_not_known_yet(path, collection, monkeypatch):
     """A thread scans while another one reads what a writer has added: string ids are read before codes."""
     same = np.zeros((4, 2), np.uint8)
@@ -227,10 +255,18 @@ def write_at_random(collection, name_of, stop):
             collection.upsert_codes(new, modality="x", ids=ids, payloads=payloads)
 
 
-@pytest.mark.parametrize("where", [None, {"even": True}], ids=["all", "filter"])
+@pytest.mark.parametrize(
+    ("where", "small"),
+    [(None, False), ({"even": True}, False), ({"even": True}, True)],
+    ids=["all", "filter", "small"],
+)
 @pytest.mark.parametrize("name_of", [int, "object {}".format], ids=["numbers", "strings"])
-def test_every_hit_has_the_payload_of_its_own_id_and_code(path, collection, name_of, where):
+def test_every_hit_has_the_payload_of_its_own_id_and_code(
+    path, collection, name_of, where, small, no_scan_is_small
+):
     """A writer changes everything all the time; three threads search, one of them through a connection of its own."""
+    if small:
+        no_scan_is_small.undo()
     collection.add_codes(
         codes(1), modality="x", ids=[name_of(0)], payloads=[payload_of(name_of(0), 0, codes(1)[0])]
     )

@@ -20,11 +20,11 @@ from ...model import HashModel, model_of
 from ..hashed import HashedStore
 from .database import Database
 from .lock import WriterLock
-from .maintenance import Maintenance
+from .maintenance import MaintenanceMixin
+from .model_loading import check_featurizers, check_n_bits, copy_model, with_own_featurizers
 from .schema import is_collection_file, new_file
-from .searching import Searching
-from .stored_model import check_featurizers, check_n_bits, with_own_featurizers
-from .writing import Writing
+from .searching import SearchMixin
+from .writing import WriteMixin
 
 if TYPE_CHECKING:
     from ...hashers import BaseHasher
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Collection"]
 
 
-class Collection(Searching, Writing, Maintenance, HashedStore):
+class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
     """A searchable collection in one SQLite file: model, codes, ids and payloads.
 
     :meth:`create` makes one and :meth:`open` opens it; it is a context manager. When a call that writes
@@ -90,11 +90,12 @@ class Collection(Searching, Writing, Maintenance, HashedStore):
         target = _path(path, caller)
         model = model_of(hasher, caller=caller)
         own = check_featurizers(featurizers, model.modalities, caller=caller)
-        model = with_own_featurizers(model, own)
+        model = with_own_featurizers(model, own, caller=caller)
         check_n_bits(model, caller=caller)
         if not target.parent.is_dir():
             raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
-        content = new_file(model.to_bytes(), model.n_bits, model.modalities)
+        data, model = copy_model(model)
+        content = new_file(data, model.n_bits, model.modalities)
         lock = WriterLock(target, timeout, caller=caller)
         try:
             if os.path.lexists(target):
@@ -105,7 +106,7 @@ class Collection(Searching, Writing, Maintenance, HashedStore):
                 raise CollectionWriteError(
                     f"{caller}: {target} cannot be written: {error.strerror}."
                 ) from error
-            return cls(target, lock, model=model, featurizers=own)
+            return cls(target, lock, model=(data, model), featurizers=own)
         except BaseException:
             lock.release()
             raise

@@ -108,7 +108,7 @@ class WriterLock:
                 return
             self._released = True
             _, owner = _locked.pop(self._name)
-            # Without a mark of ours, keep the text of a killed writer. A file of that name may be somebody else's.
+            # If this process wrote no text, keep the text of a killed writer. The name may belong to another file now.
             ours = (self._marked or not owner) and self._has_its_name(self._handle)
             with contextlib.suppress(OSError):
                 if ours and fcntl is not None:

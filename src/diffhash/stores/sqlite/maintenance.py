@@ -13,17 +13,18 @@ from ...errors import InputError
 from ...model import HashModel, model_of
 from ...validation import check_choice
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
+from .model_loading import check_n_bits, copy_model
 from .payloads import indexed_fields
-from .reading import Reading
+from .reading import ReadMixin
 from .rewrite import encode_all, rewrite_streams
 from .schema import FORMAT_VERSION
-from .stored_model import check_n_bits, store_model
+from .stored_model import store_model
 from .verify import VerifyReport, verify
 
 if TYPE_CHECKING:
     from ...hashers import BaseHasher
 
-__all__ = ["CollectionStats", "Maintenance"]
+__all__ = ["CollectionStats", "MaintenanceMixin"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class CollectionStats:
     indexed_fields: tuple[str, ...]
 
 
-class Maintenance(Reading):
+class MaintenanceMixin(ReadMixin):
     """The part of a collection that maintains it."""
 
     def stats(self) -> CollectionStats:
@@ -106,7 +107,7 @@ class Maintenance(Reading):
             ``.ok`` is True if nothing is wrong; ``.problems`` lists what is.
         """
         with self._reading():
-            return verify(self._db, kernel=self._kernel)
+            return verify(self._db, self._load_model)
 
     def compact(self) -> None:
         """Free the space of removed and replaced objects, and join small segments.
@@ -125,7 +126,8 @@ class Maintenance(Reading):
         Parameters
         ----------
         hasher : a fitted hasher or a HashModel, with the same modalities
-            Its number of bits may differ.
+            Its number of bits may differ. If it has no featurizer for a modality, the one that you gave to
+            the collection is kept, provided that it gives as many features as the new model needs.
         features : dict of (ids, array of shape (n, n_features)) by modality
             The features of all stored objects, in any order. If features are missing, nothing is changed:
             codes of two models cannot be compared.
@@ -134,10 +136,11 @@ class Maintenance(Reading):
         model = model_of(hasher, caller=caller)
         check_n_bits(model, caller=caller)
         with self._writing(caller) as (snapshot, after_commit):
+            data, model = copy_model(self._with_kept_featurizers(model, caller=caller))
             codes = encode_all(snapshot, model, features, caller=caller)
-            store_model(self._db, model)
+            store_model(self._db, data, model.n_bits)
             rewrite_streams(self._db, snapshot, codes)
-            after_commit += [self._reload, lambda: self._use_model(model)]
+            after_commit += [self._reload, lambda: self._use_model(data, model)]
 
     def _reload(self) -> None:
         with self._db.reading():

@@ -101,7 +101,7 @@ class ModalityCodes:
         """A mask over the rows of the index that selects none."""
         return np.zeros(len(self), dtype=np.bool_)
 
-    def part(self, mask: BoolArray) -> HammingIndex:
+    def index_of_rows(self, mask: BoolArray) -> HammingIndex:
         """A new index of the rows that a mask selects."""
         index = self.index
         return HammingIndex(index.codes[mask], index.ids[mask], n_bits=self.n_bits)

@@ -17,10 +17,10 @@ from .payloads import fetch_payloads
 from .snapshot import Snapshot
 from .stored_model import StoredModel
 
-__all__ = ["Reading"]
+__all__ = ["ReadMixin"]
 
 
-class Reading(StoredModel):
+class ReadMixin(StoredModel):
     """The part of a collection that reads objects."""
 
     @property

@@ -3,73 +3,75 @@
 A search has three steps. Under the lock it takes the indexes to scan, together with the version of
 the content. Without the lock it scans them, so that threads search in parallel. Under the lock again
 it reads ids and payloads. If the content changed in between, it starts again, so an answer always
-comes from one version.
+comes from one version. A small scan is done under the lock, in the first transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...codes import check_codes
-from ...errors import InputError
+from ...errors import InputError, UnknownIdError
 from ...model import HashModel
 from ...search import HammingIndex, SearchResult
 from ...types import CodeArray
-from ...validation import check_count
+from ...validation import as_array, check_count, known_modality
 from ..filter_syntax import Node, parse
-from ..hashed import ModelReplacedError
 from ..ids import read_ids
 from ..protocol import Hit, Id
 from .filter_sql import select_rows
 from .payloads import fetch_payloads
-from .reading import Reading
+from .reading import ReadMixin
 from .snapshot import Snapshot
 
-__all__ = ["Searching"]
+__all__ = ["SearchMixin"]
 
 #: Number of scans without the lock. If the content changes during each of them, the next one holds the lock.
 _UNLOCKED_SCANS = 2
+#: Number of codes times number of queries. A scan of that size takes about as long as a second transaction.
+_SMALL_SCAN = 20_000
 
 
-@dataclass(frozen=True)
-class _Query:
-    """Checked arguments of a search.
-
-    ``model`` is the model that made the codes; None if the user is responsible for that. ``leave_out``
-    is the key of an object that must not be found.
-    """
+class _Query(NamedTuple):
+    """Checked arguments of a search. ``leave_out`` is the key of an object that must not be found."""
 
     codes: CodeArray
     into: str | None
     k: int
     where: Node | None
     caller: str
-    model: HashModel | None = None
     leave_out: int | None = None
 
 
-@dataclass(frozen=True)
-class _Scan:
+#: Makes the query of a search within its transaction; None if its codes are of a model that was replaced.
+_MakeQuery: TypeAlias = Callable[[Snapshot], _Query | None]
+
+
+class _Scan(NamedTuple):
     """What a search scans without the lock: one index for each modality; its ids are positions."""
 
+    query: _Query
     modalities: tuple[str, ...]
     indexes: tuple[HammingIndex, ...]
     #: Version of the content that the indexes hold.
     version: int
 
-    def run(self, query: _Query) -> list[SearchResult]:
+    def run(self) -> list[SearchResult]:
         """Nearest positions in each modality."""
+        query = self.query
         k = query.k if query.leave_out is None else query.k + 1
         return [index.search(query.codes, k) for index in self.indexes]
 
+    def is_small(self) -> bool:
+        """Whether it is faster to scan within the transaction."""
+        return sum(map(len, self.indexes)) * len(self.query.codes) <= _SMALL_SCAN
 
-class Searching(Reading):
+
+class SearchMixin(ReadMixin):
     """The part of a collection that searches."""
 
     def search_codes(
@@ -81,7 +83,10 @@ class Searching(Reading):
         where: Mapping[str, Any] | None = None,
     ) -> list[list[Hit]]:
         """Find the objects nearest to packed codes, uint8 of shape (q, bytes); see :meth:`search`."""
-        return self._search(_query(codes, into, k, where, caller="Collection.search_codes"))
+        query = _query(codes, into, k, where, caller="Collection.search_codes")
+        hits = self._search(lambda _: query)
+        assert hits is not None  # there is always a query
+        return hits
 
     def search_item(
         self,
@@ -107,20 +112,37 @@ class Searching(Reading):
         list of Hit
         """
         caller = "Collection.search_item"
-        while True:
-            with self._reading() as snapshot:
-                (item,) = self.get([id], modality=modality)
-                (key,) = snapshot.keys_of(read_ids([id], caller=caller, unique=True)).tolist()
-                model = self._current_model(snapshot)
-            options = [m for m in item.codes if m != into] or list(item.codes)
-            if len(options) > 1:
-                raise InputError(
-                    f"{caller}: {id!r} has codes of {', '.join(map(repr, options))}. "
-                    "Say which one is the query: modality=..."
-                )
-            query = _query(item.codes[options[0]], into, k, where, caller=caller)
-            with suppress(ModelReplacedError):
-                return self._search(replace(query, model=model, leave_out=key))[0]
+        queries: dict[int, _Query] = {}
+
+        def make_query(snapshot: Snapshot) -> _Query:
+            try:
+                code, key = self._stored_query(snapshot, id, modality, into, caller)
+            except UnknownIdError:
+                # If it was removed after the search began, its code is still the query, unless the model is new.
+                if snapshot.generation not in queries:
+                    raise
+            else:
+                query = _query(code, into, k, where, caller=caller)
+                queries[snapshot.generation] = query._replace(leave_out=key)
+            return queries[snapshot.generation]
+
+        hits = self._search(make_query)
+        assert hits is not None  # there is always a query
+        return hits[0]
+
+    def _stored_query(
+        self, snapshot: Snapshot, id_: Id, modality: str | None, into: str | None, caller: str
+    ) -> tuple[CodeArray, int]:
+        """Code and key of a stored object that is a query; within a transaction."""
+        (item,) = self.get([id_], modality=modality)
+        (key,) = snapshot.keys_of(read_ids([id_], caller=caller, unique=True)).tolist()
+        options = [m for m in item.codes if m != into] or list(item.codes)
+        if len(options) > 1:
+            raise InputError(
+                f"{caller}: {id_!r} has codes of {', '.join(map(repr, options))}. "
+                "Say which one is the query: modality=..."
+            )
+        return item.codes[options[0]], key
 
     def search_arrays(
         self, codes: CodeArray, *, into: str, k: int = 10, where: Mapping[str, Any] | None = None
@@ -139,11 +161,12 @@ class Searching(Reading):
             int64, or strings as objects.
         distances : uint16 array of the same shape
         """
-        query = _query(codes, into, k, where, caller="Collection.search_arrays")
-        with self._reading() as snapshot:
-            into = self._known_modality(into, snapshot, query.caller)
-            scan = self._prepare_scan(snapshot, replace(query, into=into))
-        (found,) = scan.run(query)
+        caller = "Collection.search_arrays"
+        into = known_modality(into, self.modalities, caller=caller)
+        query = _query(codes, into, k, where, caller=caller)
+        snapshot, index = self._snapshot_and_index(into, query.where)
+        check_codes(query.codes, n_bits=snapshot.n_bits, caller=caller)
+        found = index.search(query.codes, query.k)
         # Keys and string ids are only ever appended to a snapshot: they can be read without the lock.
         keys = snapshot.modality_codes[into].keys[found.ids]
         if snapshot.id_kind != "str":
@@ -154,31 +177,37 @@ class Searching(Reading):
 
     def _search_encoded(
         self, model: HashModel, codes: CodeArray, into: str | None, k: int, where: Any
-    ) -> list[list[Hit]]:
+    ) -> list[list[Hit]] | None:
         query = _query(codes, into, k, where, caller="Collection.search")
-        return self._search(replace(query, model=model))
+        return self._search(lambda snapshot: query if self._current_model(snapshot) is model else None)
 
-    def _search(self, query: _Query) -> list[list[Hit]]:
-        """The three steps of a search: take the indexes, scan them, read ids and payloads."""
-        for _ in range(_UNLOCKED_SCANS):
-            with self._reading() as snapshot:
-                scan = self._prepare_scan(snapshot, query)
-            found = scan.run(query)
-            with self._reading() as snapshot:
-                if self._version == scan.version:
-                    return self._hits(snapshot, query, scan, found)
-        with self._reading() as snapshot:
-            scan = self._prepare_scan(snapshot, query)
-            return self._hits(snapshot, query, scan, scan.run(query))
+    def _search(self, make_query: _MakeQuery) -> list[list[Hit]] | None:
+        """The three steps of a search: take the indexes, scan them, read ids and payloads.
+
+        Returns None if ``make_query`` does.
+        """
+        with self._close_waits():
+            unlocked = _UNLOCKED_SCANS
+            while True:
+                with self._reading() as snapshot:
+                    query = make_query(snapshot)
+                    if query is None:
+                        return None
+                    scan = self._prepare_scan(snapshot, query)
+                    if not unlocked or scan.is_small():
+                        return self._hits(snapshot, scan, scan.run())
+                found = scan.run()
+                with self._reading() as snapshot:
+                    if self._version == scan.version:
+                        return self._hits(snapshot, scan, found)
+                unlocked -= 1
 
     def _prepare_scan(self, snapshot: Snapshot, query: _Query) -> _Scan:
         """The indexes that a query searches; within a transaction."""
-        if query.model is not None and query.model is not self._current_model(snapshot):
-            raise ModelReplacedError
         check_codes(query.codes, n_bits=snapshot.n_bits, caller=query.caller)
         modalities = self._chosen(query.into, snapshot, query.caller)
         indexes = tuple(self._index(snapshot, modality, query.where) for modality in modalities)
-        return _Scan(modalities, indexes, self._version)
+        return _Scan(query, modalities, indexes, self._version)
 
     def _index(self, snapshot: Snapshot, modality: str, where: Node | None) -> HammingIndex:
         """The index of a modality, or of the objects in it that match a filter; within a transaction."""
@@ -187,20 +216,31 @@ class Searching(Reading):
             return stored.index
         index = self._filters.get(modality, where)
         if index is None:
-            index = stored.part(select_rows(self._db, where, stored))
+            index = stored.index_of_rows(select_rows(self._db, where, stored))
             self._filters.put(modality, where, index)
         return index
 
-    def _hits(
-        self, snapshot: Snapshot, query: _Query, scan: _Scan, found: list[SearchResult]
-    ) -> list[list[Hit]]:
+    def _snapshot_and_index(self, modality: str, where: Node | None) -> tuple[Snapshot, HammingIndex]:
+        """The snapshot and one of its indexes; without a transaction if nothing must be read from the file."""
+        with self._lock:
+            snapshot = self._unchanged_snapshot()
+            if snapshot is not None and (where is None or self._filters.get(modality, where) is not None):
+                with self._stale_after_errors():
+                    return snapshot, self._index(snapshot, modality, where)
+            with self._reading() as snapshot:
+                return snapshot, self._index(snapshot, modality, where)
+
+    def _hits(self, snapshot: Snapshot, scan: _Scan, found: list[SearchResult]) -> list[list[Hit]]:
         """Hits with ids and payloads, nearest first over all modalities; within a transaction."""
         stored = [snapshot.modality_codes[modality] for modality in scan.modalities]
         keys = np.hstack([codes.keys[part.ids] for codes, part in zip(stored, found, strict=True)])
         distances = np.hstack([part.distances for part in found])
         sources = np.hstack([np.full(part.ids.shape, n) for n, part in enumerate(found)])
-        order = np.argsort(distances, axis=1, kind="stable")
-        keys, distances, sources = (np.take_along_axis(a, order, axis=1) for a in (keys, distances, sources))
+        if len(found) > 1:
+            order = np.argsort(distances, axis=1, kind="stable")
+            keys, distances, sources = (
+                np.take_along_axis(a, order, axis=1) for a in (keys, distances, sources)
+            )
         ids = np.array(snapshot.ids_of(keys.ravel()), dtype=object).reshape(keys.shape)
         payloads = fetch_payloads(self._db, keys)
         rows = zip(ids.tolist(), keys.tolist(), distances.tolist(), sources.tolist(), strict=True)
@@ -208,8 +248,8 @@ class Searching(Reading):
             [
                 Hit(id_, distance, payloads.get(key, {}), scan.modalities[source])
                 for id_, key, distance, source in zip(*row, strict=True)
-                if key != query.leave_out
-            ][: query.k]
+                if key != scan.query.leave_out
+            ][: scan.query.k]
             for row in rows
         ]
 
@@ -217,4 +257,4 @@ class Searching(Reading):
 def _query(codes: Any, into: str | None, k: Any, where: Any, *, caller: str) -> _Query:
     k = check_count(k, "k", caller=caller)
     node = None if where is None else parse(where, caller=caller)
-    return _Query(np.atleast_2d(codes), into, k, node, caller)
+    return _Query(np.atleast_2d(as_array(codes, f"{caller}: codes")), into, k, node, caller)

@@ -31,6 +31,10 @@ class Transactions:
     def __init__(self, path: Path, lock: WriterLock | None) -> None:
         self._db = Database(path, writable=lock is not None)
         self._lock = threading.RLock()
+        #: Threads whose searches are not finished, and the condition that tells ``close`` when one is.
+        self._searching: list[int] = []
+        self._search_finished = threading.Condition(self._lock)
+        self._closing = False
         self._process = os.getpid()
         self._filters = FilterCache()
         self._count: int | None = None
@@ -64,10 +68,34 @@ class Transactions:
     def close(self) -> None:
         """Close the file. A writer first moves all changes from SQLite's log into it: then it is the only file.
 
-        Closing again does nothing.
+        Searches that other threads have begun are finished first. Closing again does nothing.
         """
         with self._lock:
-            self._finalizer()
+            self._closing = True
+            try:
+                self._search_finished.wait_for(self._no_other_thread_searches)
+                self._finalizer()
+            finally:
+                self._closing = False
+
+    def _no_other_thread_searches(self) -> bool:
+        # Threads do not survive a fork. This thread may be in a search if a signal handler closes the collection.
+        return os.getpid() != self._process or not set(self._searching) - {threading.get_ident()}
+
+    @contextlib.contextmanager
+    def _close_waits(self) -> Iterator[None]:
+        """Context manager: ``close`` in another thread waits until it is left. New searches do not delay ``close``."""
+        thread = threading.get_ident()
+        with self._lock:
+            if self._closing:
+                raise self._closed_error()
+            self._searching.append(thread)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._searching.remove(thread)
+                self._search_finished.notify_all()
 
     def __enter__(self) -> Self:
         self._check_open()
@@ -83,6 +111,16 @@ class Transactions:
             self._check_open()
             with self._db.reading(), self._stale_after_errors():
                 yield self._refresh()
+
+    def _unchanged_snapshot(self) -> Snapshot | None:
+        """The snapshot, if it is up to date with the file; checked without a transaction, which takes longer.
+
+        Called with the lock held.
+        """
+        self._check_open()
+        with self._db.errors():
+            changed = self._db.version() != self._data_version
+        return None if changed or self._snapshot_stale else self._snapshot
 
     @contextlib.contextmanager
     def _writing(self, caller: str) -> Iterator[tuple[Snapshot, list[Callable[[], None]]]]:
@@ -108,7 +146,7 @@ class Transactions:
 
     def _check_open(self) -> None:
         if not self._finalizer.alive:
-            raise CollectionError(f"Collection: {self.path} was closed. Open it again.")
+            raise self._closed_error()
         if os.getpid() != self._process:
             raise CollectionError(
                 f"Collection: {self.path} was opened before this process was forked. Open it again here: "
@@ -117,6 +155,9 @@ class Transactions:
         if self._db.check_not_replaced():
             self._data_version = None
             add_functions(self._db)
+
+    def _closed_error(self) -> CollectionError:
+        return CollectionError(f"Collection: {self.path} was closed. Open it again.")
 
     def _refresh(self) -> Snapshot:
         """Bring the snapshot up to date with the file; called within a transaction."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from ..filter_syntax import kind_of
 from .database import Database
 from .payloads import indexed_fields
 from .snapshot import Snapshot
+from .stored_model import read_model
 
 __all__ = ["VerifyReport", "verify"]
 
@@ -30,7 +31,7 @@ class VerifyReport:
     problems : tuple of str
         Empty if nothing is wrong; at most 20.
     n_codes, n_objects, n_payloads : int
-        Numbers of what was read.
+        How many codes, objects and payloads were read.
     """
 
     problems: tuple[str, ...]
@@ -44,8 +45,11 @@ class VerifyReport:
         return not self.problems
 
 
-def verify(db: Database, *, kernel: Any) -> VerifyReport:
-    """Read and check the whole file; within a transaction."""
+def verify(db: Database, load_model: Callable[[bytes], HashModel]) -> VerifyReport:
+    """Read and check the whole file; within a transaction.
+
+    ``load_model`` reads the model as the collection does, with its kernels and featurizers.
+    """
     problems = [
         f"SQLite: {row[0]}"
         for row in db.execute(f"PRAGMA integrity_check({_MAX_PROBLEMS})")
@@ -57,7 +61,7 @@ def verify(db: Database, *, kernel: Any) -> VerifyReport:
         problems += _check_snapshot(snapshot)
     except DiffhashError as error:
         problems.append(str(error))
-    problems += _check_model(db, snapshot, kernel)
+    problems += _check_model(db, snapshot, load_model)
     n_payloads, found = _check_payloads(db, snapshot)
     problems += found
     return VerifyReport(
@@ -89,11 +93,12 @@ def _check_snapshot(snapshot: Snapshot) -> list[str]:
     return problems
 
 
-def _check_model(db: Database, snapshot: Snapshot | None, kernel: Any) -> list[str]:
+def _check_model(
+    db: Database, snapshot: Snapshot | None, load_model: Callable[[bytes], HashModel]
+) -> list[str]:
     try:
-        model = db.value("SELECT value FROM meta WHERE name = 'model'")
-        loaded = HashModel.from_bytes(bytes(model), name="the model", kernel=kernel)
-    except (DiffhashError, TypeError) as error:
+        loaded = load_model(read_model(db))
+    except DiffhashError as error:
         return [f"model: {error}"]
     if snapshot is not None and (loaded.n_bits, set(loaded.modalities)) != (
         snapshot.n_bits,

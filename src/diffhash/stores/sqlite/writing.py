@@ -17,19 +17,19 @@ from ..payload_json import encode_payloads
 from ..protocol import Id
 from . import segments
 from .payloads import delete_payloads, index_field, store_payloads
-from .reading import Reading
+from .reading import ReadMixin
 from .segments import STRING_IDS, codes_stream, removals_stream
 from .snapshot import Snapshot
 from .string_ids import pack_strings
 
-__all__ = ["Writing"]
+__all__ = ["WriteMixin"]
 
 _MAX_KEY = np.iinfo(np.int64).max
 #: Maximum number of string ids in one segment.
 _MAX_STRINGS = 200_000
 
 
-class Writing(Reading):
+class WriteMixin(ReadMixin):
     """The part of a collection that writes."""
 
     def add_codes(

@@ -1,0 +1,153 @@
+"""Reading the model of a collection from its bytes, with the user's own kernels and featurizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ...errors import CollectionFileError, FeatureCountError, ModelFileError, ParameterError
+from ...featurizers.registry import is_built_in
+from ...maps.kernel import KernelMap
+from ...model import HashModel
+from ...model.featurizer_state import add_featurizers
+from ...native.checks import MAX_BITS
+from ...validation import known_modality
+
+__all__ = [
+    "check_featurizers",
+    "check_n_bits",
+    "copy_model",
+    "damaged",
+    "load_model",
+    "own_kernels",
+    "with_own_featurizers",
+]
+
+_OPEN = "Collection.open"
+
+
+@dataclass(frozen=True)
+class AbsentKernel:
+    """Takes the place of a kernel function that the user did not give; an error when it is called."""
+
+    path: Path
+
+    def __call__(self, *_: object) -> Any:
+        raise ParameterError(
+            f"{_OPEN}: the model in {self.path} was fitted with a kernel function of your own, which the file "
+            f"cannot hold. Without it, features cannot be encoded. Pass it again: {_OPEN}(path, kernel=...)."
+        )
+
+
+def load_model(
+    data: bytes,
+    *,
+    path: Path,
+    modalities: tuple[str, ...],
+    kernel: Any,
+    featurizers: Mapping[str, Any],
+    strict: bool,
+) -> HashModel:
+    """The model that a collection holds.
+
+    If the model needs a kernel function that is not given, only encoding features is an error.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the model file.
+    path, modalities
+        File and modalities of the collection.
+    kernel, featurizers : the user's own
+    strict : bool
+        Raise an error if a kernel or a featurizer does not fit the model. If False it is not used:
+        the model was replaced after the collection was opened with them.
+    """
+    model = _read(data, path, modalities, kernel, strict)
+    for modality, own in featurizers.items():
+        try:
+            model = add_featurizers(model, {modality: own}, caller=_OPEN)
+        except (ParameterError, FeatureCountError):
+            if strict:
+                raise
+    return model
+
+
+def _read(data: bytes, path: Path, modalities: tuple[str, ...], kernel: Any, strict: bool) -> HashModel:
+    read = partial(HashModel.from_bytes, data, name=f"the model in {path}", opened_by=_OPEN)
+    try:
+        return read(kernel=kernel)
+    except ParameterError as error:
+        if not strict:
+            return read(kernel=None)
+        raise ParameterError(
+            f"{_OPEN}: the model in {path} was fitted without a kernel function of your own. Leave kernel out."
+        ) from error
+    except ModelFileError as error:
+        # Either the model is damaged, or only the user's kernel is missing: then it can be read with another one.
+        given = kernel if isinstance(kernel, Mapping) else dict.fromkeys(modalities, kernel)
+        try:
+            return read(kernel={m: given.get(m) or AbsentKernel(path) for m in modalities})
+        except (ModelFileError, ParameterError):
+            raise damaged(path, error) from error
+
+
+def damaged(path: Path, problem: object) -> CollectionFileError:
+    """The error about a model that cannot be read."""
+    return CollectionFileError(f"Collection: the model in {path} is damaged: {problem}")
+
+
+def copy_model(model: HashModel) -> tuple[bytes, HashModel]:
+    """Content of the file of a model, and the model that is read from it.
+
+    A collection uses the copy. If the caller changes the arrays or featurizers of the first model,
+    the model in memory still equals the one in the file. Only kernels and featurizers of the user's
+    own are shared: a file cannot hold them.
+    """
+    data = model.to_bytes()
+    own = {m: featurizer for m, featurizer in model.featurizers.items() if not is_built_in(featurizer)}
+    copy = HashModel.from_bytes(data, name="the model", kernel=own_kernels(model), opened_by=_OPEN)
+    return data, with_own_featurizers(copy, own, caller=_OPEN)
+
+
+def own_kernels(model: HashModel) -> dict[str, Callable[..., Any]] | None:
+    """The user's own kernel functions by modality; None if the model has none."""
+    kernels = {
+        m: fitted.kernel
+        for m, fitted in model.maps.items()
+        if isinstance(fitted, KernelMap) and fitted.kernel is not None
+    }
+    return kernels or None
+
+
+def check_n_bits(model: HashModel, *, caller: str) -> None:
+    """Refuse a model whose codes could be stored but not searched."""
+    if model.n_bits > MAX_BITS:
+        raise ParameterError(
+            f"{caller}: a collection holds codes of at most {MAX_BITS} bits, the model makes {model.n_bits}. "
+            "Fit one with fewer bits. Nothing was written."
+        )
+
+
+def check_featurizers(featurizers: Any, modalities: tuple[str, ...], *, caller: str) -> dict[str, Any]:
+    """The user's own featurizers by modality; the modalities must be known."""
+    if featurizers is None:
+        return {}
+    if not isinstance(featurizers, Mapping):
+        raise ParameterError(
+            f"{caller}: featurizers must be a dict by modality, got {type(featurizers).__name__}. "
+            f"Write featurizers={{{modalities[0]!r}: ...}}."
+        )
+    return {known_modality(m, modalities, caller=caller): given for m, given in featurizers.items()}
+
+
+def with_own_featurizers(model: HashModel, featurizers: Mapping[str, Any], *, caller: str) -> HashModel:
+    """The model with the user's own featurizers, as objects, in addition to those that it has."""
+    if not featurizers:
+        return model
+    absent = {m: state for m, state in model.absent_featurizers.items() if m not in featurizers}
+    changed = model.with_featurizers({**model.featurizers, **featurizers}, caller=caller)
+    return replace(changed, absent_featurizers=absent)
