@@ -159,3 +159,13 @@ def test_ids_of_a_search_may_be_any_object_that_numpy_can_read():
     found = HammingIndex(CODES).search(CODES, 3, ids=ReadableTensor())
 
     assert set(found.ids[0]) == {0, 2}
+
+
+def test_one_value_that_is_not_finite_is_not_counted_as_several():
+    X = np.zeros((3, 2))
+    X[1, 0] = np.nan
+    with pytest.raises(NonFiniteError, match=r"nan in row 1, feature 0 \(the only such value\)"):
+        check_view(X, caller="f", modality="x")
+    X[2] = np.inf
+    with pytest.raises(NonFiniteError, match=r"\(3 such values in all\)"):
+        check_view(X, caller="f", modality="x")

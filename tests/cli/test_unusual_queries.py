@@ -65,3 +65,12 @@ def test_words_that_are_not_valid_text_make_a_page(tmp_path, capsys):
 def test_words_that_json_would_take_for_numbers(word):
     assert parse_where([f"name={word}"]) == {"name": {"eq": word}}
     assert parse_where(["year=1e3"]) == {"year": {"eq": 1000.0}}
+
+
+def test_words_for_a_collection_of_features_are_told_to_use_a_file(files, tmp_path, capsys):
+    dh.Collection.create(tmp_path / "c.dh", files.hasher).close()
+
+    status, out, err = run(capsys, "search", tmp_path / "c.dh", "red")
+
+    assert (status, out) == (1, "")
+    assert "Ask with features: --vector FILE." in err
