@@ -9,7 +9,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.cli.options import MAX_BITS
-from diffhash.native.checks import MAX_BITS as LARGEST
+from diffhash.native.argument_checks import MAX_BITS as LARGEST
 
 RUN = """
 import sys

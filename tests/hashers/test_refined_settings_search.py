@@ -11,7 +11,8 @@ from diffhash.hashers.refined import estimator as refined
 from diffhash.hashers.refined import fit as refined_fit
 from diffhash.hashers.refined import settings_search as refined_search
 from diffhash.hashers.refined.fit import make_fitter
-from diffhash.hashers.refined.settings import as_start, search_plan, trial_size
+from diffhash.hashers.refined.fit_size import trial_fit_size
+from diffhash.hashers.refined.settings import as_start, search_plan
 from diffhash.hashers.refined.settings_search import (
     SettingSearch,
     Trial,
@@ -144,7 +145,7 @@ def test_the_score_among_known_objects_equals_the_mean_average_precision(kind):
     resolved = pairs.resolve(n, n)
     hasher = dh.RefinedHash(n_bits=16, n_landmarks=20)
     (split,) = hold_out(resolved, 0.3, n, np.random.default_rng(0))
-    size = trial_size(hasher._refined_parameters(), partnered=not by_label)
+    size = trial_fit_size(hasher._refined_parameters(), partnered=not by_label)
     trial = Trial(
         views,
         resolved,

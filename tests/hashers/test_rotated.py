@@ -7,7 +7,8 @@ import pytest
 
 import diffhash as dh
 from diffhash.errors import TooManyBitsError
-from diffhash.learning.subspace import bits_in_subspace, largest_strength
+from diffhash.learning.rotation import bits_in_subspace
+from diffhash.learning.subspace import largest_strength
 from diffhash.maps import LinearMap, MappedView
 from diffhash.maps.whitening import whitening_matrix
 

@@ -155,7 +155,7 @@ def test_blocks_do_not_change_the_sums(rng, n, monkeypatch):
     resolved = dh.Pairs.aligned(n).resolve(n, n)
     whole = pair_moments(plain_view(x), plain_view(y), resolved).covariances()
 
-    monkeypatch.setattr("diffhash.maps.base._BLOCK_SIZE", 64)
+    monkeypatch.setattr("diffhash.maps.mapped_view._BLOCK_SIZE", 64)
     blocked = pair_moments(
         MappedView(x, LinearMap(np.zeros(6)), keep_bytes=0),
         MappedView(y, LinearMap(np.zeros(4)), keep_bytes=0),

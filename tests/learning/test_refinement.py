@@ -11,8 +11,9 @@ from scipy.optimize import approx_fprime
 import diffhash as dh
 from diffhash.learning.pair_loss import PairLoss
 from diffhash.learning.refinement import Affine, refine
+from diffhash.learning.rotation import rotated_frame
 from diffhash.learning.spectral_start import SpectralStart
-from diffhash.learning.subspace import rotated_frame, useful_rank
+from diffhash.learning.subspace import useful_rank
 
 from ..strategies import problems
 

@@ -81,7 +81,7 @@ def test_blocks_do_not_change_the_projections_of_a_view(rng, monkeypatch):
     fitted = LinearMap.fit(X)
     P = rng.normal(size=(4, 6))
     whole = MappedView(X, fitted).project(P)
-    monkeypatch.setattr("diffhash.maps.base._BLOCK_SIZE", 60)
+    monkeypatch.setattr("diffhash.maps.mapped_view._BLOCK_SIZE", 60)
     np.testing.assert_allclose(MappedView(X, fitted, keep_bytes=0).project(P), whole, atol=1e-12)
     np.testing.assert_allclose(MappedView(scipy.sparse.csr_array(X), fitted).project(P), whole, atol=1e-12)
 

@@ -10,7 +10,8 @@ from ..maps import LinearMap, MappedView
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
 from .refinement import Affine
-from .subspace import bits_in_subspace, sample_rows, shuffled_differences, useful_subspace
+from .rotation import bits_in_subspace, sample_rows
+from .subspace import shuffled_differences, useful_subspace
 from .view_difference import DifferenceSettings, view_difference
 
 __all__ = ["SpectralStart"]

@@ -1,7 +1,8 @@
 """Feature maps: transform the features of one modality before they are projected."""
 
-from .base import FeatureMap, MappedView, block_rows, map_from_state
+from .feature_map import FeatureMap, map_from_state
 from .kernel import KernelMap
 from .linear import LinearMap
+from .mapped_view import MappedView, block_rows
 
 __all__ = ["FeatureMap", "KernelMap", "LinearMap", "MappedView", "block_rows", "map_from_state"]

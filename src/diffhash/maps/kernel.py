@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..errors import InputError, ModelFileError, ParameterError
 from ..types import FloatArray
 from ..validation import check_choice
-from .base import FeatureMap, block_rows
+from .feature_map import FeatureMap
 from .linear import inverse_root, row_moments
+from .mapped_view import block_rows
 
 __all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth", "never_negative"]
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ModelFileError
 from ..types import FloatArray
-from .base import FeatureMap, block_rows
+from .feature_map import FeatureMap
+from .mapped_view import block_rows
 
 __all__ = ["LinearMap", "inverse_root", "row_moments"]
 

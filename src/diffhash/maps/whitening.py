@@ -10,8 +10,8 @@ import scipy.linalg
 import scipy.sparse
 
 from ..types import FloatArray
-from .base import MappedView
 from .linear import inverse_root
+from .mapped_view import MappedView
 
 __all__ = ["Components", "principal_components", "whitening_matrix"]
 

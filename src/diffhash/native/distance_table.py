@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..threads import thread_count
 from ..types import CodeArray
 from ..validation import as_array
-from . import checks, dispatch
+from . import argument_checks, dispatch
 from .keyword_only import keyword_only
 
 __all__ = ["distance_table"]
@@ -107,11 +107,11 @@ def distance_table(
             [1, 0]]])
     """
     caller = "distance_table"
-    database = checks.as_codes(database, caller=caller, name="database")
+    database = argument_checks.check_kernel_codes(database, caller=caller, name="database")
     n, width = database.shape
-    bits = checks.as_n_bits(n_bits, width, caller=caller)
+    bits = argument_checks.check_n_bits(n_bits, width, caller=caller)
     check_padding(database, bits, caller=caller)
-    queries = checks.as_queries(queries, width, bits, caller=caller)
+    queries = argument_checks.check_queries(queries, width, bits, caller=caller)
     query_words, query_sets = _label_words(query_labels, len(queries), caller=caller, name="query_labels")
     words, sets = _label_words(database_labels, n, caller=caller, name="database_labels")
     if sets != query_sets or words.shape[1] != query_words.shape[1]:

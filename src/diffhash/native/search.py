@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..threads import thread_count
 from ..types import CodeArray, RangeResult, SearchResult
 from ..validation import check_count
-from . import checks, dispatch
+from . import argument_checks, dispatch
 from .keyword_only import keyword_only
 
 __all__ = ["IndexedCodes", "top_k", "within"]
@@ -95,7 +95,7 @@ def top_k(
         stored,
         queries,
         k,
-        bitmap=checks.as_allowed(allowed, len(stored.codes), caller=caller),
+        bitmap=argument_checks.check_allowed(allowed, len(stored.codes), caller=caller),
         n_threads=n_threads,
         kernel=kernel,
         caller=caller,
@@ -136,7 +136,7 @@ def within(
         stored,
         queries,
         radius,
-        bitmap=checks.as_allowed(allowed, len(stored.codes), caller=caller),
+        bitmap=argument_checks.check_allowed(allowed, len(stored.codes), caller=caller),
         n_threads=n_threads,
         kernel=kernel,
         caller=caller,
@@ -144,10 +144,10 @@ def within(
 
 
 def _indexed(database: Any, n_bits: int | None, ids: Any, caller: str) -> IndexedCodes:
-    codes = checks.as_codes(database, caller=caller, name="database")
+    codes = argument_checks.check_kernel_codes(database, caller=caller, name="database")
     n, width = codes.shape
-    numbers = None if ids is None else checks.as_ids(ids, n, caller=caller)
-    n_bits = checks.as_n_bits(n_bits, width, caller=caller)
+    numbers = None if ids is None else argument_checks.check_ids(ids, n, caller=caller)
+    n_bits = argument_checks.check_n_bits(n_bits, width, caller=caller)
     return IndexedCodes(codes, n_bits, numbers, numbers is None or increasing(numbers))
 
 
@@ -163,7 +163,7 @@ def run_top_k(
 ) -> SearchResult:
     """:func:`top_k` on codes that are already checked."""
     n, width = stored.codes.shape
-    queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
+    queries = argument_checks.check_queries(queries, width, stored.n_bits, caller=caller)
     k = check_count(k, "k", caller=caller)
     threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
@@ -188,7 +188,7 @@ def run_within(
 ) -> RangeResult:
     """:func:`within` on codes that are already checked."""
     n, width = stored.codes.shape
-    queries = checks.as_queries(queries, width, stored.n_bits, caller=caller)
+    queries = argument_checks.check_queries(queries, width, stored.n_bits, caller=caller)
     radius = min(check_count(radius, "radius", caller=caller, minimum=0), 8 * width)
     threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)

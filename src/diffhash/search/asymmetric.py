@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, NonFiniteError
-from ..native import checks, pack_signs
+from ..native import argument_checks, pack_signs
 from ..native.search import IndexedCodes, run_top_k
 from ..types import CodeArray, FloatArray, IntArray
 from ..validation import as_array, check_count
@@ -85,7 +85,7 @@ def asymmetric_search(
     """
     caller = "asymmetric_search"
     if not isinstance(index, HammingIndex):
-        index = HammingIndex(checks.as_codes(index, caller=caller, name="codes"))
+        index = HammingIndex(argument_checks.check_kernel_codes(index, caller=caller, name="codes"))
     k = check_count(k, "k", caller=caller)
     if n_candidates is None:
         n_candidates = max(10 * k, 1000)
@@ -152,7 +152,7 @@ def asymmetric_scores(codes: CodeArray, query_values: Any, *, scale: Any = None)
     array([[-2.5, -1.5]])
     """
     caller = "asymmetric_scores"
-    codes = checks.as_codes(codes, caller=caller, name="codes")
+    codes = argument_checks.check_kernel_codes(codes, caller=caller, name="codes")
     values = _check_values(query_values, caller)
     if -(-values.shape[1] // 8) != codes.shape[1]:
         raise InputError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..codes import check_padding, code_bytes
 from ..errors import CodeError, ParameterError
-from ..native import checks
+from ..native import argument_checks
 from ..native.search import IndexedCodes, increasing
 from ..types import CodeArray
 from ..validation import check_count
@@ -36,10 +36,10 @@ class CodeBuffer:
     def __init__(self, codes: CodeArray | None, ids: Any, n_bits: int | None, *, caller: str) -> None:
         if codes is None:
             codes = _no_codes(n_bits, caller)
-        array = checks.as_codes(codes, caller=caller, name="codes")
-        bits = checks.as_n_bits(n_bits, array.shape[1], caller=caller)
+        array = argument_checks.check_kernel_codes(codes, caller=caller, name="codes")
+        bits = argument_checks.check_n_bits(n_bits, array.shape[1], caller=caller)
         check_padding(array, bits, caller=caller)
-        numbers = None if ids is None else checks.as_ids(ids, len(array), caller=caller)
+        numbers = None if ids is None else argument_checks.check_ids(ids, len(array), caller=caller)
         ordered = numbers is None or increasing(numbers)
         if numbers is not None and not ordered:
             check_unique(np.sort(numbers), caller=caller)
@@ -59,7 +59,7 @@ class CodeBuffer:
         with self._lock:
             old = self.current
             n, width = old.codes.shape
-            new = checks.as_codes(codes, caller=caller, name="codes")
+            new = argument_checks.check_kernel_codes(codes, caller=caller, name="codes")
             if new.shape[1] != width:
                 raise CodeError(f"{caller}: the index has codes of {width} bytes, got shape {new.shape}.")
             check_padding(new, old.n_bits, caller=caller)

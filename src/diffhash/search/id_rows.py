@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..native.checks import as_ids
+from ..native.argument_checks import check_ids
 from ..native.search import IndexedCodes
 from ..validation import as_array
 
@@ -16,7 +16,7 @@ from ..validation import as_array
 def given_ids(ids: Any, *, caller: str) -> NDArray[np.int64]:
     """Check ids that a caller gave: an array or one id."""
     array = np.atleast_1d(as_array(ids, f"{caller}: ids"))
-    return as_ids(array, array.size, caller=caller)
+    return check_ids(array, array.size, caller=caller)
 
 
 def largest_id(stored: IndexedCodes) -> int:
@@ -70,7 +70,7 @@ def bitmap_of(stored: IndexedCodes, ids: Any, *, caller: str) -> NDArray[np.uint
     if ids is None:
         return None
     array = as_array(ids, f"{caller}: ids")
-    wanted = np.unique(as_ids(array, array.size, caller=caller))
+    wanted = np.unique(check_ids(array, array.size, caller=caller))
     return np.packbits(rows_of(stored, wanted), bitorder="little")
 
 
@@ -82,7 +82,7 @@ def new_ids(stored: IndexedCodes, ids: Any, count: int, *, caller: str) -> NDArr
         if first + count > np.iinfo(np.int64).max:
             raise InputError(f"{caller}: there are no ids above {first - 1}. Pass ids.")
         return np.arange(first, first + count)
-    numbers = as_ids(ids, count, caller=caller)
+    numbers = check_ids(ids, count, caller=caller)
     ordered = np.sort(numbers)
     check_unique(ordered, caller=caller)
     if n and count and not (stored.increasing and ordered[0] > largest_id(stored)):

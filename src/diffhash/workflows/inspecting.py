@@ -17,7 +17,8 @@ from ..model import HashModel
 from ..search import HammingIndex
 from ..stores import Collection
 from .feature_files import find_not_finite
-from .model_files import FileKind, describe_model, file_kind
+from .file_kinds import FileKind, file_kind
+from .model_files import describe_model
 from .options import FileName
 from .results import FileInfo, ModelInfo, VerifyResult
 

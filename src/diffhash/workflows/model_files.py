@@ -1,59 +1,24 @@
-"""Kinds of files, and the model that a file contains."""
+"""The model in a model file or a collection, and its description."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 
 from ..errors import CollectionFileError, InputFileError
-from ..files import FILE_KINDS, FeatureFile, Source
+from ..files import FeatureFile, Source
 from ..model import HashModel
 from ..model.file import is_model_file
 from ..stores import Collection
-from ..stores.sqlite.schema import SQLITE_HEADER
+from .file_kinds import FileKind, file_kind
 from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
 
 __all__ = [
-    "FileKind",
     "choose_modality",
     "describe_model",
-    "file_kind",
     "load_model",
     "open_collection",
 ]
-
-#: In the first bytes of an index that HammingIndex.save wrote.
-_INDEX = b'"diffhash_index"'
-#: First bytes of the binary indexes that FAISS writes.
-_FAISS = (b"IBxF", b"IBMp", b"IBM2")
-_HEAD = 100
-
-
-class FileKind(StrEnum):
-    """Kinds of files that the workflows read."""
-
-    model = "model"
-    collection = "collection"
-    saved_index = "index"
-    faiss = "FAISS index"
-    data = "data"
-
-
-def file_kind(name: FileName) -> tuple[FileKind, Source]:
-    """Kind of an existing file, from its ending and its first bytes."""
-    source = Source.parse(name)
-    with source.path.open("rb") as file:
-        head = file.read(_HEAD)
-    if head.startswith(SQLITE_HEADER):
-        return FileKind.collection, source
-    if source.kind in FILE_KINDS:
-        return FileKind.data, source
-    if source.kind == ".dhi" or _INDEX in head:
-        return FileKind.saved_index, source
-    if source.kind == ".faiss" or head.startswith(_FAISS):
-        return FileKind.faiss, source
-    return FileKind.model, source
 
 
 def load_model(name: FileName) -> HashModel:

@@ -13,7 +13,8 @@ from ...types import FloatArray
 from ...validation import check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
 from .fit import fit_setting, make_fitter
-from .settings import RefinedParameters, full_size
+from .fit_size import final_fit_size
+from .settings import RefinedParameters
 from .settings_search import choose_settings, rows_to_compare, score_training_rows
 
 __all__ = ["RefinedHash"]
@@ -164,7 +165,7 @@ class RefinedHash(BaseHasher):
         parameters, views, pairs = self._refined_parameters(), list(data.views.values()), data.pairs
         with one_blas_thread():
             settings = choose_settings(views, pairs, parameters, self.validation_share, caller=self._caller)
-        size = full_size(parameters, max(view.shape[0] for view in views))
+        size = final_fit_size(parameters, max(view.shape[0] for view in views))
         fitter = make_fitter(views, pairs, size, parameters, caller=self._caller)
         fits = [
             fit_setting(fitter, setting, parameters, self.min_share, self.progress) for setting in settings

@@ -17,7 +17,8 @@ from ...maps.landmarks import choose_landmarks, count_distinct
 from ...maps.whitening import Components, principal_components
 from ...pairs.resolved import ResolvedPairs
 from ...types import FloatArray
-from .settings import FitSize, RefinedParameters, Setting
+from .fit_size import FitSize
+from .settings import RefinedParameters, Setting
 
 __all__ = ["FittedSetting", "SettingFitter", "fit_setting", "make_fitter"]
 

@@ -1,4 +1,4 @@
-"""The settings that RefinedHash tries when a parameter is "auto", and the size of each trial fit."""
+"""The settings that RefinedHash tries when a parameter is "auto"."""
 
 from __future__ import annotations
 
@@ -7,23 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 __all__ = [
-    "FitSize",
     "RefinedParameters",
     "Setting",
     "as_start",
     "first_settings",
-    "full_size",
     "other_targets",
     "search_plan",
-    "trial_size",
 ]
 
-#: Number of coordinates of each view if max_rank is "auto". Sparse word counts need many. With many objects
-#: there are fewer, because the coordinates of all objects are in memory.
-_KERNEL_RANK, _KERNEL_RANK_MANY_OBJECTS, _LINEAR_RANK = 512, 256, 1024
-_MANY_OBJECTS = 50_000
-#: Slope of tanh in each round.
-_SLOPES = (1.0, 2.0)
 #: Iterations of a trial fit.
 _SEARCH_ITERATIONS = 12
 #: "hellinger" is tried only if a view has no negative values.
@@ -49,17 +40,6 @@ class RefinedParameters:
 
 
 @dataclass(frozen=True)
-class FitSize:
-    """Size of a fit; trial fits are smaller than the final one."""
-
-    n_bits: int
-    n_landmarks: int
-    kernel_rank: int
-    linear_rank: int
-    slopes: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Setting:
     """All values that "auto" chooses. With 0 iterations the spectral start is not refined."""
 
@@ -82,28 +62,6 @@ class Setting:
 T = TypeVar("T")
 #: From the best setting so far to the settings to try next.
 Step: TypeAlias = Callable[[Setting], list[Setting]]
-
-
-def full_size(parameters: RefinedParameters, n_objects: int) -> FitSize:
-    """Size of the final fit to ``n_objects`` objects."""
-    kernel = _KERNEL_RANK if n_objects <= _MANY_OBJECTS else _KERNEL_RANK_MANY_OBJECTS
-    linear = _LINEAR_RANK
-    if not isinstance(parameters.max_rank, str):
-        kernel = linear = parameters.max_rank
-    return FitSize(parameters.n_bits, parameters.n_landmarks, kernel, linear, _SLOPES)
-
-
-def trial_size(parameters: RefinedParameters, *, partnered: bool) -> FitSize:
-    """Size of a trial fit."""
-    full = full_size(parameters, 0)
-    return FitSize(
-        # If each object has one partner, the best settings depend on the number of bits.
-        n_bits=min(full.n_bits, 128 if partnered else 32),
-        n_landmarks=min(full.n_landmarks, 250),
-        kernel_rank=min(full.kernel_rank, 128),
-        linear_rank=full.linear_rank,
-        slopes=_SLOPES[:1],
-    )
 
 
 def search_plan(

@@ -15,6 +15,7 @@ from ...pairs.holdout import HeldOut, hold_out
 from ...pairs.resolved import ResolvedPairs
 from ...types import IntArray
 from .fit import FittedSetting, SettingFitter, make_fitter
+from .fit_size import trial_fit_size
 from .settings import (
     RefinedParameters,
     Setting,
@@ -22,7 +23,6 @@ from .settings import (
     first_settings,
     other_targets,
     search_plan,
-    trial_size,
 )
 
 __all__ = ["SettingSearch", "Trial", "choose_settings", "rows_to_compare", "score_training_rows"]
@@ -176,7 +176,7 @@ def choose_settings(
     splits = hold_out(pairs, validation_share, n_objects, rng, _N_SPLITS)
     if not splits:
         return first_settings(parameters, partnered=partnered, histograms=histograms)[:1]
-    size = trial_size(parameters, partnered=partnered)
+    size = trial_fit_size(parameters, partnered=partnered)
     search = SettingSearch(
         [
             Trial(views, pairs, split, lambda v, p: make_fitter(v, p, size, parameters, caller=caller))

@@ -13,7 +13,7 @@ from ...featurizers.registry import is_built_in
 from ...maps.kernel import KernelMap
 from ...model import HashModel
 from ...model.featurizer_state import add_featurizers
-from ...native.checks import MAX_BITS
+from ...native.argument_checks import MAX_BITS
 from ...validation import known_modality
 
 __all__ = [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...codes import code_bytes
 from ...errors import CodeError, CollectionFileError
-from ...native.checks import MAX_BITS
+from ...native.argument_checks import MAX_BITS
 from ...types import BoolArray
 from ..ids import Ids
 from . import segments

@@ -15,7 +15,7 @@ from ..validation import as_array, check_count
 MAX_BITS = 4096
 
 
-def as_codes(codes: Any, *, caller: str, name: str) -> CodeArray:
+def check_kernel_codes(codes: Any, *, caller: str, name: str) -> CodeArray:
     """:func:`~diffhash.codes.check_codes`, with the limits of the kernels on the width."""
     array = check_codes(codes, caller=caller, name=name)
     if not 1 <= array.shape[1] <= MAX_BITS // 8:
@@ -26,9 +26,9 @@ def as_codes(codes: Any, *, caller: str, name: str) -> CodeArray:
     return array
 
 
-def as_queries(queries: Any, width: int, n_bits: int, *, caller: str, name: str = "queries") -> CodeArray:
+def check_queries(queries: Any, width: int, n_bits: int, *, caller: str, name: str = "queries") -> CodeArray:
     """Check query codes, which must have ``width`` bytes, and clear their padding bits."""
-    array = as_codes(queries, caller=caller, name=name)
+    array = check_kernel_codes(queries, caller=caller, name=name)
     if array.shape[1] != width:
         raise CodeError(
             f"{caller}: the codes have {width} bytes, {name} has shape {array.shape}. "
@@ -40,7 +40,7 @@ def as_queries(queries: Any, width: int, n_bits: int, *, caller: str, name: str 
     return array
 
 
-def as_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
+def check_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
     """Check the number of bits of a code; by default all bits of its bytes."""
     if n_bits is None:
         return 8 * width
@@ -52,7 +52,7 @@ def as_n_bits(n_bits: int | None, width: int, *, caller: str) -> int:
     return bits
 
 
-def as_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.int64]:
+def check_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.int64]:
     """Check the ids of ``n`` codes, and convert them to int64."""
     array = as_array(ids, f"{caller}: {name}")
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
@@ -66,7 +66,7 @@ def as_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np.in
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
-def as_allowed(allowed: Any, n: int, *, caller: str) -> NDArray[np.uint8] | None:
+def check_allowed(allowed: Any, n: int, *, caller: str) -> NDArray[np.uint8] | None:
     """Convert a filter to a bitmap: boolean of shape (n,), or already packed in little bit order."""
     if allowed is None:
         return None

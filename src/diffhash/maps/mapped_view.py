@@ -1,21 +1,21 @@
-"""The interface of feature maps, and views that are processed in blocks of rows."""
+"""The mapped features of a view, processed in blocks of rows."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
-from numpy.typing import NDArray
 
 from ..codes import code_bytes
-from ..errors import ModelFileError
 from ..native import pack_signs
 from ..types import CodeArray, FloatArray
 
-__all__ = ["KEEP_BYTES", "FeatureMap", "MappedView", "block_rows", "map_from_state"]
+if TYPE_CHECKING:
+    from .feature_map import FeatureMap
+
+__all__ = ["KEEP_BYTES", "MappedView", "block_rows"]
 
 #: Numbers in a block of features: 16 MB of float32, large enough for BLAS and small compared to the data.
 _BLOCK_SIZE = 1 << 22
@@ -33,68 +33,6 @@ def block_rows(n_rows: int, n_features: int) -> Iterator[slice]:
     """
     step = max(1, _BLOCK_SIZE // max(n_features, 1))
     return (slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step))
-
-
-class FeatureMap(ABC):
-    """A fitted map from the features of a modality to the features that are projected.
-
-    A map is made by a class method that learns from the rows of one view. After that it has only
-    arrays and plain values (:meth:`state`), so it can be saved in a model file.
-    """
-
-    kind: ClassVar[str]
-    n_features_in: int
-    n_features_out: int
-
-    @abstractmethod
-    def transform(self, X: Any) -> Any:
-        """Features of a block of rows, (n, n_features_out).
-
-        If the result is sparse, it is not centred: see :attr:`offset`.
-        """
-
-    @property
-    def offset(self) -> FloatArray | None:
-        """The vector that remains to be subtracted if :meth:`transform` returns sparse rows, or None.
-
-        Subtracting the mean from a sparse array would make it dense. Sums and projections subtract it
-        afterwards.
-        """
-        return None
-
-    @property
-    def whitening(self) -> FloatArray | None:
-        """Symmetric matrix by which the result of :meth:`transform` must still be multiplied, or None.
-
-        Whitening every row costs a matrix product per row. Instead, sums and projections are whitened,
-        which costs one product for all rows.
-        """
-        return None
-
-    def folded(self, projection: FloatArray) -> tuple[FeatureMap, FloatArray]:
-        """A map without :attr:`whitening`, and a projection that gives the same values with this map."""
-        return self, projection
-
-    def whitened(self, matrix: FloatArray) -> FeatureMap:
-        """The same map with another :attr:`whitening`."""
-        raise NotImplementedError(f"{type(self).__name__} whitens its rows itself.")
-
-    @abstractmethod
-    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Plain parameters and arrays, from which :func:`map_from_state` restores the map."""
-
-    @classmethod
-    @abstractmethod
-    def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Inverse of :meth:`state`."""
-
-    def project(self, X: Any, projection: FloatArray, threshold: FloatArray) -> FloatArray:
-        """``projection @ map(x) + threshold`` for every row; see :meth:`MappedView.project`."""
-        return MappedView(X, self, keep_bytes=0).project(projection, threshold)
-
-    def encode(self, X: Any, projection: FloatArray, threshold: FloatArray) -> CodeArray:
-        """Packed signs of :meth:`project`, block by block."""
-        return MappedView(X, self, keep_bytes=0).encode(projection, threshold)
 
 
 class MappedView:
@@ -222,13 +160,3 @@ class MappedView:
             if len(buffer) < n:
                 buffer = np.empty((n, len(projection)), dtype=self.dtype)
             yield rows, np.matmul(block, weights, out=buffer[:n]), add
-
-
-def map_from_state(
-    kind: str, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-) -> FeatureMap:
-    """Restore a map from the state in a model file."""
-    kinds = {subclass.kind: subclass for subclass in FeatureMap.__subclasses__()}
-    if kind not in kinds:
-        raise ModelFileError(f"load: unknown feature map {kind!r}. Known: {', '.join(sorted(kinds))}.")
-    return kinds[kind].from_state(parameters, arrays)
