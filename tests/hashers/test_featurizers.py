@@ -19,27 +19,7 @@ from diffhash.hashers import hasher_from_model
 from diffhash.model import HashModel
 from diffhash.model.file import read_model, write_model
 from tests.golden.make import raw_inputs, raw_model
-
-
-class CapitalCounts:
-    """A featurizer that a user wrote, with parameters and an array."""
-
-    kind = "capital-counts"
-    n_features = 2
-
-    def __init__(self, scale=1.0, offset=(0.0, 0.0)):
-        self.scale, self.offset = scale, np.asarray(offset)
-
-    def transform(self, raw):
-        counts = [[sum(map(str.isupper, text)), len(text)] for text in raw]
-        return np.array(counts, dtype=np.float64) * self.scale + self.offset
-
-    def state(self):
-        return {"scale": self.scale}, {"offset": self.offset}
-
-    @classmethod
-    def from_state(cls, parameters, arrays):
-        return cls(parameters["scale"], arrays["offset"])
+from tests.own_featurizer import CapitalCounts
 
 
 class CapitalCountsThatCannotBeSaved(CapitalCounts):

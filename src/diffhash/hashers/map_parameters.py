@@ -106,7 +106,10 @@ class KernelSettings(MapSettings):
     def view(self, X: Any, feature_map: FeatureMap) -> MappedView:
         """The rows of a view, seen through its fitted map, which whitens if asked for."""
         view = MappedView(X, feature_map)
-        return view.whitened(whitening_matrix(view, self.shrinkage)) if self.whiten else view
+        if not self.whiten:
+            return view
+        assert isinstance(feature_map, KernelMap)
+        return view.with_map(feature_map.whitened(whitening_matrix(view, self.shrinkage)))
 
     @property
     def _bandwidth(self) -> float | str:

@@ -55,10 +55,6 @@ class FeatureMap(ABC):
         """A map without :attr:`whitening`, and a projection that gives the same values with this map."""
         return self, projection
 
-    def whitened(self, matrix: FloatArray) -> FeatureMap:
-        """The same map with another :attr:`whitening`."""
-        raise NotImplementedError(f"{type(self).__name__} whitens its rows itself.")
-
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays, from which :func:`map_from_state` restores the map."""

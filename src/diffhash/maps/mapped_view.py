@@ -99,9 +99,9 @@ class MappedView:
         """The matrix that whitens the features, see :attr:`FeatureMap.whitening`."""
         return self.map.whitening
 
-    def whitened(self, matrix: FloatArray) -> MappedView:
-        """The same rows with a map that also whitens; cached features are not computed again."""
-        result = MappedView(self.X, self.map.whitened(matrix))
+    def with_map(self, feature_map: FeatureMap) -> MappedView:
+        """The same rows with another map that has the same ``transform``; cached features are kept."""
+        result = MappedView(self.X, feature_map)
         result._keep, result._whole = self._keep, self._whole
         return result
 

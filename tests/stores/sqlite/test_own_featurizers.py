@@ -7,40 +7,20 @@ import pytest
 
 import diffhash as dh
 from diffhash.errors import FeatureCountError, InputError, ParameterError, UnknownModalityError
+from tests.own_featurizer import CapitalCounts
 
 TEXTS = ["AB", "ab", "Ab c", "QUITE LOUD", "rather quiet", "x"]
 
 
-class UpperCaseCounts:
-    """A user's own featurizer with a learned state."""
-
-    kind = "upper case counts"
-    n_features = 2
-
-    def __init__(self, scale=1.0, offset=(0.0, 0.0)):
-        self.scale, self.offset = scale, np.asarray(offset)
-
-    def transform(self, raw):
-        counts = [[sum(map(str.isupper, text)), len(text)] for text in raw]
-        return np.array(counts, dtype=np.float64) * self.scale + self.offset
-
-    def state(self):
-        return {"scale": self.scale}, {"offset": self.offset}
-
-    @classmethod
-    def from_state(cls, parameters, arrays):
-        return cls(parameters["scale"], arrays["offset"])
-
-
-class OtherKind(UpperCaseCounts):
+class OtherKind(CapitalCounts):
     kind = "another kind"
 
 
-class OtherWidth(UpperCaseCounts):
+class OtherWidth(CapitalCounts):
     n_features = 3
 
 
-OWN = UpperCaseCounts(2.0, (1.0, -1.0))
+OWN = CapitalCounts(2.0, (1.0, -1.0))
 
 
 @pytest.fixture
@@ -76,7 +56,7 @@ def test_an_own_featurizer_of_a_new_collection(path, text_hasher, given):
     assert found(collection) == expected
     collection.close()
 
-    for featurizer in (OWN, UpperCaseCounts):
+    for featurizer in (OWN, CapitalCounts):
         with dh.Collection.open(path, featurizers={"text": featurizer}) as collection:
             assert found(collection) == expected
             assert collection.model.featurizers["text"].scale == 2.0
@@ -104,7 +84,7 @@ def test_own_featurizers_beside_others_are_kept(path, text_hasher):
     with dh.Collection.create(other, model, featurizers={"other": OtherKind()}) as collection:
         fill_other = collection.add_raw(TEXTS, modality="other")
         assert len(fill_other) == 6
-    with dh.Collection.open(other, featurizers={"text": UpperCaseCounts}) as collection:
+    with dh.Collection.open(other, featurizers={"text": CapitalCounts}) as collection:
         assert collection.model.featurizers["text"].scale == 2.0
         assert set(collection.model.absent_featurizers) == {"other"}
 
@@ -145,7 +125,7 @@ OTHER = np.arange(12.0).reshape(6, 2) ** 2
 def test_refit_keeps_the_featurizers_that_were_given_to_the_collection(path, text_hasher, opened_with):
     """The writer, a reader that is open already, and later readers can all use raw objects."""
     new = refitted({"text": 2 - OWN.transform(TEXTS), "other": OTHER})
-    given = {"text": OWN if opened_with == "object" else UpperCaseCounts}
+    given = {"text": OWN if opened_with == "object" else CapitalCounts}
     dh.Collection.create(path, text_hasher, featurizers={"text": OWN}).close()
     with (
         dh.Collection.open(path, writable=True, featurizers=given) as collection,
@@ -215,12 +195,12 @@ def test_without_a_featurizer_the_error_names_the_call_that_helps(path, text_has
 
 
 def test_errors_about_featurizers_name_the_call(path, text_hasher):
-    for featurizers in ({"text": OtherWidth()}, {"text": UpperCaseCounts}, {"text": 3}):
+    for featurizers in ({"text": OtherWidth()}, {"text": CapitalCounts}, {"text": 3}):
         with pytest.raises((FeatureCountError, ParameterError), match=r"^Collection\.create: "):
             dh.Collection.create(path, text_hasher, featurizers=featurizers)
     dh.Collection.create(path, text_hasher, featurizers={"text": OWN}).close()
     text_hasher.save(path.with_name("model.dhm"))
-    wrong = ({"text": OtherWidth()}, {"text": 3}, {"other": UpperCaseCounts}, [OWN])
+    wrong = ({"text": OtherWidth()}, {"text": 3}, {"other": CapitalCounts}, [OWN])
     for featurizers in wrong:
         with pytest.raises((FeatureCountError, ParameterError), match=r"^Collection\.open: "):
             dh.Collection.open(path, featurizers=featurizers)
