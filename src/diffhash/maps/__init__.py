@@ -4,5 +4,6 @@ from .feature_map import FeatureMap, map_from_state
 from .kernel import KernelMap
 from .linear import LinearMap
 from .mapped_view import MappedView, block_rows
+from .unit import UnitMap
 
-__all__ = ["FeatureMap", "KernelMap", "LinearMap", "MappedView", "block_rows", "map_from_state"]
+__all__ = ["FeatureMap", "KernelMap", "LinearMap", "MappedView", "UnitMap", "block_rows", "map_from_state"]

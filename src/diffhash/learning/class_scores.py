@@ -1,0 +1,215 @@
+r"""Class scores: ridge regression from the features of a view to the indicators of its labels.
+
+Let :math:`z_i` be the centred coordinates of row i along the principal components of the features, with
+variances :math:`s_k`, and :math:`t_i` its centred targets. The regression with penalty
+:math:`\lambda s_1` per row is solved in closed form, and so are its *leave-one-out* scores: what the
+regression without row i would say about row i,
+
+.. math:: l_i = f_i - (t_i - f_i) \frac{h_i}{1 - h_i}, \qquad
+          h_i = \frac1n + \frac1n \sum_k \frac{z_{ik}^2}{s_k + \lambda s_1}
+
+with the fitted scores :math:`f_i`. They cost no more than the fit, use all rows, and are distributed like
+the scores of new objects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from ..maps import MappedView
+from ..pairs.labels import LabelGroups
+from ..types import FloatArray
+
+__all__ = ["RIDGES", "ViewRegression", "label_indicators", "shared_targets"]
+
+#: Ridges that are compared, in multiples of the largest variance.
+RIDGES = 10.0 ** np.arange(-7, 1.25, 0.5)
+#: Components whose variance is below this share of the largest are left out.
+_SMALLEST_VARIANCE = 1e-7
+
+
+def label_indicators(groups: LabelGroups) -> tuple[Any, Any]:
+    """For each view, a sparse matrix (n, n_labels) with a 1 for every label of a row.
+
+    Labels that only one view has are left out: no pair is similar because of them.
+
+    Examples
+    --------
+    >>> x, y = label_indicators(LabelGroups(np.array([0, 1, 2]), np.array([1, 0]), 3))
+    >>> x.toarray()
+    array([[1., 0.],
+           [0., 1.],
+           [0., 0.]], dtype=float32)
+    """
+    if groups.sets is None:
+        of_group = scipy.sparse.eye_array(groups.n_groups, dtype=np.float32, format="csr")
+    else:
+        of_group = scipy.sparse.csr_array(groups.sets.astype(np.float32))
+    x, y = of_group[groups.x], of_group[groups.y]
+    common = np.flatnonzero((_column_sums(x) > 0) & (_column_sums(y) > 0))
+    return x[:, common], y[:, common]
+
+
+@dataclass(frozen=True)
+class ViewRegression:
+    """What ridge regression needs of a view: principal components, and their moments with the indicators.
+
+    Attributes
+    ----------
+    mean : array of shape (n_features,)
+        Mean of the mapped features.
+    directions : array of shape (n_features, rank)
+        Principal components.
+    variances : array of shape (rank,)
+        Variances along them, decreasing.
+    moments : array of shape (rank, n_labels)
+        Covariances of the coordinates and the indicators.
+    label_mean : array of shape (n_labels,)
+    n_rows : int
+    """
+
+    mean: FloatArray
+    directions: FloatArray
+    variances: FloatArray
+    moments: FloatArray
+    label_mean: FloatArray
+    n_rows: int
+
+    @classmethod
+    def of(cls, view: MappedView, indicators: Any) -> ViewRegression:
+        """From one pass over the rows. With more features than rows, nothing has the size of all features squared."""
+        n = view.n_rows
+        label_mean = _column_sums(indicators) / n
+        if n < view.n_features:
+            features = view.whole()
+            mean = _column_sums(features) / n
+            variances, vectors = _leading(_centred_gram(features, mean) / n)
+            scaled = vectors / np.sqrt(n * variances)
+            directions = np.asarray(features.T @ scaled) - np.outer(mean, scaled.sum(axis=0))
+            moments = np.sqrt(variances / n)[:, None] * np.asarray(indicators.T @ vectors).T
+        else:
+            second, total, cross = _sums(view, indicators)
+            mean = total / n
+            variances, directions = _leading(second / n - np.outer(mean, mean))
+            moments = directions.T @ (cross / n - np.outer(mean, label_mean))
+        return cls(mean - view.offset, directions, variances, moments, label_mean, n)
+
+    def coordinates(self, view: MappedView) -> FloatArray:
+        """Coordinates of rows along the components, of shape (n, rank)."""
+        return view.project(self.directions.T, -self.mean @ self.directions)
+
+    def centred_targets(self, indicators: Any, targets: FloatArray) -> FloatArray:
+        """Targets of rows, ``indicators @ targets`` minus their mean; of shape (n, n_targets)."""
+        return np.asarray(indicators @ targets - self.label_mean @ targets)
+
+    def weights(self, ridge: float, targets: FloatArray) -> FloatArray:
+        """Weights of the coordinates, of shape (rank, n_targets)."""
+        return np.asarray(self.moments @ targets / self._damped(ridge)[:, None])
+
+    def leave_one_out(
+        self, coordinates: FloatArray, centred_targets: FloatArray, ridge: float, targets: FloatArray
+    ) -> FloatArray:
+        """Scores of rows of the view by the regression without them, of shape (n, n_targets).
+
+        Parameters
+        ----------
+        coordinates : array of shape (n, rank)
+            Of any of the rows that the regression was fitted to.
+        centred_targets : array of shape (n, n_targets)
+            Of the same rows.
+        ridge : float
+        targets : array of shape (n_labels, n_targets)
+        """
+        fitted = coordinates @ self.weights(ridge, targets).astype(coordinates.dtype)
+        leverage = (1.0 + (coordinates**2) @ (1.0 / self._damped(ridge))) / self.n_rows
+        # A row that alone determines a direction has leverage 1: without it nothing is known about it.
+        ratio = leverage / np.maximum(1.0 - leverage, 1e-6)
+        return np.asarray(fitted - (centred_targets - fitted) * ratio[:, None])
+
+    def best_ridge(
+        self, coordinates: FloatArray, centred_targets: FloatArray, ridges: FloatArray, targets: FloatArray
+    ) -> tuple[float, float]:
+        """The ridge with the smallest mean squared leave-one-out error, and this error.
+
+        The error is relative: 1 if the scores say nothing.
+        """
+        total = float((centred_targets**2).sum()) or 1.0
+        errors = [
+            float(
+                ((centred_targets - self.leave_one_out(coordinates, centred_targets, r, targets)) ** 2).sum()
+            )
+            for r in ridges
+        ]
+        best = int(np.argmin(errors))
+        return float(ridges[best]), errors[best] / total
+
+    def damped_moments(self, ridge: float) -> FloatArray:
+        """Moments of the whitened coordinates with the indicators."""
+        return np.asarray(self.moments / np.sqrt(self._damped(ridge))[:, None])
+
+    def _damped(self, ridge: float) -> FloatArray:
+        return np.asarray(self.variances + ridge * self.variances[0])
+
+
+def shared_targets(damped_moments: list[FloatArray], max_targets: int) -> FloatArray:
+    """Orthonormal targets (n_labels, n_targets) that the views can tell apart, the best ones first.
+
+    With C classes there are C - 1, because the indicators of a row sum to 1. With many classes only the
+    leading ``max_targets`` are returned.
+
+    Parameters
+    ----------
+    damped_moments : list of arrays of shape (rank, n_labels)
+        See :meth:`ViewRegression.damped_moments`.
+    max_targets : int
+    """
+    stacked = np.concatenate(damped_moments)
+    if len(stacked) < stacked.shape[1]:
+        strengths, vectors = np.linalg.eigh(stacked @ stacked.T)
+        order = np.argsort(-strengths)[:max_targets]
+        kept = order[strengths[order] > 1e-9 * max(strengths[order[0]], np.finfo(float).tiny)]
+        return np.asarray(stacked.T @ (vectors[:, kept] / np.sqrt(strengths[kept])))
+    strengths, vectors = np.linalg.eigh(stacked.T @ stacked)
+    order = np.argsort(-strengths)[:max_targets]
+    kept = order[strengths[order] > 1e-9 * max(strengths[order[0]], np.finfo(float).tiny)]
+    return np.asarray(vectors[:, kept])
+
+
+def _sums(view: MappedView, indicators: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Sums over the rows: second moments and sums of the features, and their products with the indicators."""
+    d = view.n_features
+    second, total, cross = np.zeros((d, d)), np.zeros(d), np.zeros((d, indicators.shape[1]))
+    for rows, block in view.blocks():
+        product = block.T @ block
+        second += product.toarray() if scipy.sparse.issparse(product) else product
+        total += _column_sums(block)
+        with_labels = indicators[rows].T @ block
+        cross += (with_labels.toarray() if scipy.sparse.issparse(with_labels) else with_labels).T
+    return second, total, cross
+
+
+def _centred_gram(features: Any, mean: FloatArray) -> FloatArray:
+    """Products of all pairs of rows after centring, of shape (n, n)."""
+    if scipy.sparse.issparse(features):
+        gram = (features @ features.T).toarray().astype(np.float64)
+        towards_mean = np.asarray(features @ mean)
+        return np.asarray(gram - towards_mean[:, None] - towards_mean + mean @ mean)
+    centred = features - mean.astype(features.dtype)
+    return np.asarray(centred @ centred.T, dtype=np.float64)
+
+
+def _leading(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues of a symmetric matrix that are not negligible, decreasing, and their eigenvectors."""
+    values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    n_kept = max(1, int((values > _SMALLEST_VARIANCE * values[0]).sum()))
+    return np.maximum(values[:n_kept], np.finfo(np.float64).tiny), np.ascontiguousarray(vectors[:, :n_kept])
+
+
+def _column_sums(matrix: Any) -> FloatArray:
+    return np.asarray(matrix.sum(axis=0, dtype=np.float64)).reshape(-1)
