@@ -53,6 +53,55 @@ def test_loss_and_gradient_equal_those_of_the_sum_over_all_pairs(problem, m, see
     np.testing.assert_allclose(found, approx_fprime(flat, at, 1e-7), atol=1e-5)
 
 
+def loss_per_query(H, G, similar, target, *, one_view):
+    """Mean over all queries of both views of the mean over their positives, plus the mean over the negatives."""
+    m = H.shape[1]
+    squares = (H @ G.T / m - 1) ** 2
+    if one_view:
+        similar = similar & ~np.eye(len(H), dtype=bool)
+    queries = [
+        np.mean(
+            [row[positives].mean() for row, positives in zip(table, sets, strict=True) if positives.any()]
+        )
+        for table, sets in ((squares, similar), (squares.T, similar.T))
+    ]
+    others = np.triu(~similar, 1) if one_view else ~similar
+    return np.mean(queries) + ((H @ G.T / m - target) ** 2)[others].mean()
+
+
+@given(st.integers(0, 2**31), st.booleans(), st.booleans(), st.sampled_from([-0.3, 0.0]))
+def test_weights_per_query_equal_the_explicit_sum_over_queries(seed, one_view, label_sets, target):
+    rng = np.random.default_rng(seed)
+    n, n_other, m = 9, 9 if one_view else 7, 3
+    if label_sets:
+        x, y = rng.random((n, 3)) < 0.4, rng.random((n_other, 3)) < 0.4
+    else:
+        x, y = rng.integers(0, 3, n), rng.integers(0, 4, n_other)
+    if one_view:
+        y = x
+    similar = (x.astype(int) @ y.T.astype(int)) > 0 if label_sets else x[:, None] == y
+    off_diagonal = similar & ~np.eye(n, dtype=bool) if one_view else similar
+    if not off_diagonal.any() or similar.all():
+        return
+    pairs = dh.Pairs.from_labels(x) if one_view else dh.Pairs.from_labels(x, y)
+    H = np.tanh(rng.normal(size=(n, m)))
+    G = H if one_view else np.tanh(rng.normal(size=(n_other, m)))
+    loss = PairLoss(pairs.resolve(n, None if one_view else n_other), m, target, per_query=True)
+
+    value, dH, dG = loss(H, G)
+
+    assert value == pytest.approx(loss_per_query(H, G, similar, target, one_view=one_view))
+
+    def at(flat):
+        both = flat.reshape(-1, m)
+        h, g = (both, both) if one_view else (both[:n], both[n:])
+        return loss_per_query(h, g, similar, target, one_view=one_view)
+
+    flat = H.ravel() if one_view else np.concatenate([H, G]).ravel()
+    found = (dH + dG).ravel() if one_view else np.concatenate([dH, dG]).ravel()
+    np.testing.assert_allclose(found, approx_fprime(flat, at, 1e-7), atol=1e-5)
+
+
 def test_loss_uses_all_negatives_by_label_if_positives_are_sampled(rng):
     labels = rng.integers(0, 3, 12)
     pairs = dh.Pairs.from_labels(labels, labels, n_positive=7, random_state=0)

@@ -6,7 +6,12 @@ rows of the second, both of length m. The loss is
 .. math:: \frac{w}{|P|} \sum_{(i, j) \in P} \left(\tfrac1m h_i^T g_j - 1\right)^2
           + \frac{1}{|N|} \sum_{(i, j) \in N} \left(\tfrac1m h_i^T g_j - t\right)^2
 
-Each set is divided by its size, so the weight of a set does not depend on how many pairs it has.
+Each set is divided by its size, so the weight of a set does not depend on how many pairs it has. With
+labels, positives may instead have *weights per query*: a pair has the weight
+:math:`\frac1{2n} \frac1{a_i} + \frac1{2n'} \frac1{b_j}`, where :math:`a_i` and :math:`b_j` count the positives
+of its two objects. Every object then has the same weight as a query. Otherwise an object of a large
+class would have a larger weight.
+
 Expanding the squares leaves sums of :math:`(h_i^T g_j)^2` and of :math:`h_i^T g_j`. Over all pairs these
 are :math:`\langle H^T H, G^T G \rangle` and :math:`(\sum h)^T (\sum g)`. Over the pairs that labels make
 similar they are the same, group by group. The cost is linear in the number of objects, and implied pairs
@@ -22,7 +27,7 @@ import scipy.sparse
 
 from ..pairs.labels import LabelGroups
 from ..pairs.resolved import ResolvedPairs
-from ..types import BoolArray, FloatArray, IntArray, PairIndex
+from ..types import FloatArray, IntArray, PairIndex
 
 __all__ = ["PairLoss"]
 
@@ -38,6 +43,8 @@ class PairLoss:
         t: the desired value of the normalised product of dissimilar codes, -1 to 1.
     positive_weight : float
         w: weight of the positive term; the negative term has weight 1.
+    per_query : bool
+        Whether positives have weights per query. This needs positives that are implied by labels.
 
     Examples
     --------
@@ -52,58 +59,58 @@ class PairLoss:
     # A pair of coefficients (q, c) stands for the sum of q (h^T g)^2 + c h^T g over a set of pairs.
 
     def __init__(
-        self, pairs: ResolvedPairs, n_bits: int, negative_target: float, positive_weight: float = 1.0
+        self,
+        pairs: ResolvedPairs,
+        n_bits: int,
+        negative_target: float,
+        positive_weight: float = 1.0,
+        *,
+        per_query: bool = False,
     ) -> None:
         m = n_bits
-        w = positive_weight / max(pairs.n_positive, 1)
         v = 1.0 / max(pairs.n_negative, 1)
-        positive = np.array([w / m**2, -2 * w / m])
+        # Coefficients of a positive pair of weight 1, and of a negative pair.
+        positive = positive_weight * np.array([1.0 / m**2, -2.0 / m])
         negative = np.array([v / m**2, -2 * v * negative_target / m])
         self.constant = positive_weight + negative_target**2
         self._all_pairs = np.zeros(2)
-        self._similar_pairs = np.zeros(2)
         self._aligned_rows = np.zeros(2)
-        self._self_pairs: list[tuple[BoolArray | slice, FloatArray]] = []
         self._listed: list[tuple[PairIndex, FloatArray]] = []
+        # Of a pair of similar groups g, h: the sum of entry g of the first table and h of the second.
+        self._similar_groups: list[FloatArray] = []
         self._groups = _GroupSums(pairs.groups) if pairs.groups is not None else None
-        self._add_negatives(pairs, negative)
-        self._add_positives(pairs, positive, negative)
-        if pairs.one_view:
-            self._count_unordered_pairs()
+        if pairs.negative is not None:
+            self._listed.append((pairs.negative, negative))
+        else:
+            self._all_pairs += negative / (2 if pairs.one_view else 1)
+        self._add_positives(pairs, positive, negative, per_query=per_query)
+        self._one_view = pairs.one_view
         self._matrices = [
             scipy.sparse.csr_array((np.ones(len(i)), (i, j)), shape=(pairs.n_x, pairs.n_y))
             for (i, j), _ in self._listed
         ]
 
-    def _add_negatives(self, pairs: ResolvedPairs, negative: FloatArray) -> None:
-        if pairs.negative is not None:
-            self._listed.append((pairs.negative, negative))
-        else:
-            self._all_pairs += negative
-
-    def _add_positives(self, pairs: ResolvedPairs, positive: FloatArray, negative: FloatArray) -> None:
+    def _add_positives(
+        self, pairs: ResolvedPairs, positive: FloatArray, negative: FloatArray, *, per_query: bool
+    ) -> None:
         # Implied negatives are all pairs except the positives, so positives also subtract `negative`.
-        corrected = positive if pairs.negative is not None else positive - negative
-        if pairs.positive is None:
-            self._similar_pairs += corrected
-        elif pairs.labelled:
+        implied = np.zeros(2) if pairs.negative is not None else negative
+        uniform = positive / max(pairs.n_positive, 1)
+        if pairs.groups is not None and (pairs.positive is None or pairs.labelled):
             # Negatives are all pairs without a common label, whichever positives were drawn.
-            self._similar_pairs -= negative
-            self._listed.append((pairs.positive, positive))
+            weights: list[FloatArray] = [np.zeros(pairs.groups.n_groups)] * 2
+            if pairs.positive is None:
+                weights = _positive_weights(pairs, per_query=per_query)
+            # Sums over the groups of one view have every pair twice.
+            share = 0.25 if pairs.one_view else 0.5
+            self._similar_groups = [np.outer(w, positive) - share * implied for w in weights]
+            if pairs.positive is not None:
+                self._listed.append((pairs.positive, uniform))
         elif pairs.aligned:
-            self._aligned_rows += corrected
+            self._aligned_rows += uniform - implied
         else:
-            self._listed.append((pairs.positive, corrected))
-
-    def _count_unordered_pairs(self) -> None:
-        """Halve the sums over ordered pairs and leave out the pair of each row with itself."""
-        self._all_pairs /= 2
-        self._similar_pairs /= 2
-        if self._all_pairs.any():
-            self._self_pairs.append((slice(None), -self._all_pairs))
-        if self._similar_pairs.any():
-            assert self._groups is not None
-            self._self_pairs.append((self._groups.self_related, -self._similar_pairs))
+            assert pairs.positive is not None, "without labels the positives are always listed"
+            self._listed.append((pairs.positive, uniform - implied))
 
     def __call__(self, H: FloatArray, G: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """The loss, and its gradients with respect to the codes of both sides, in the dtype of the codes."""
@@ -113,16 +120,44 @@ class PairLoss:
             loss += value
         else:
             dH, dG = np.zeros_like(H), np.zeros_like(G)
-        if self._similar_pairs.any():
+        if self._similar_groups:
             assert self._groups is not None
-            loss += self._groups.add(H, G, dH, dG, *self._similar_pairs.tolist())
+            loss += self._groups.add(H, G, dH, dG, *self._similar_groups)
         if self._aligned_rows.any():
-            loss += _add_rows(H, G, dH, dG, slice(None), self._aligned_rows)
-        for rows, coefficients in self._self_pairs:
-            loss += _add_rows(H, G, dH, dG, rows, coefficients)
+            loss += _add_rows(H, G, dH, dG, slice(None), *self._aligned_rows)
+        if self._one_view:
+            loss += self._subtract_self_pairs(H, G, dH, dG)
         for (index, coefficients), matrix in zip(self._listed, self._matrices, strict=True):
             loss += _add_listed(H, G, dH, dG, index, matrix, coefficients)
         return float(loss), dH, dG
+
+    def _subtract_self_pairs(self, H: FloatArray, G: FloatArray, dH: FloatArray, dG: FloatArray) -> float:
+        """Take the pair of each row with itself out of the sums over one view; return the change of the loss."""
+        loss = 0.0
+        if self._all_pairs.any():
+            loss += _add_rows(H, G, dH, dG, slice(None), *(-self._all_pairs))
+        if self._similar_groups:
+            assert self._groups is not None
+            of_group = -(self._similar_groups[0] + self._similar_groups[1])
+            rows = np.flatnonzero(self._groups.self_related)
+            loss += _add_rows(H, G, dH, dG, rows, *of_group[self._groups.groups.x[rows]].T)
+        return loss
+
+
+def _positive_weights(pairs: ResolvedPairs, *, per_query: bool) -> list[FloatArray]:
+    """For each view and group, its part of the weight of a positive pair; see :class:`PairLoss`."""
+    groups = pairs.groups
+    assert groups is not None
+    if not per_query:
+        share = (0.25 if pairs.one_view else 0.5) / max(pairs.n_positive, 1)
+        return [np.full(groups.n_groups, share)] * 2
+    sizes = [np.bincount(side, minlength=groups.n_groups).astype(np.float64) for side in (groups.x, groups.y)]
+    weights: list[FloatArray] = []
+    for own, other in (sizes, sizes[::-1]):
+        n_positives = groups.related(other[:, None])[:, 0] - groups.self_related() * pairs.one_view
+        n_queries = own @ (n_positives > 0)
+        weights.append(0.5 * (n_positives > 0) / np.maximum(n_queries * n_positives, 1))
+    return weights
 
 
 def _sum_over_all_pairs(
@@ -140,14 +175,16 @@ def _sum_over_all_pairs(
     return loss, dH, dG
 
 
-def _add_rows(H: Any, G: Any, dH: Any, dG: Any, rows: Any, coefficients: FloatArray) -> float:
-    """Add the gradients of pairs (row r of H, row r of G) in place; return the loss."""
-    q, c = coefficients.tolist()
-    products = np.einsum("ij,ij->i", H[rows], G[rows])
+def _add_rows(H: Any, G: Any, dH: Any, dG: Any, rows: Any, q: Any, c: Any) -> float:
+    """Add the gradients of pairs (row r of H, row r of G) in place; return the loss.
+
+    The coefficients are numbers, or one for each pair.
+    """
+    products = np.einsum("ij,ij->i", H[rows], G[rows]).astype(np.float64)
     slope = (2 * q * products + c).astype(H.dtype)[:, None]
     dH[rows] += slope * G[rows]
     dG[rows] += slope * H[rows]
-    return float(q * np.vdot(products, products) + c * products.sum(dtype=np.float64))
+    return float(np.sum(q * products**2 + c * products))
 
 
 def _add_listed(
@@ -171,20 +208,36 @@ class _GroupSums:
         self._x, self._y = _RowsByGroup(groups.x, groups.n_groups), _RowsByGroup(groups.y, groups.n_groups)
         self.self_related = groups.self_related()[groups.x]
 
-    def add(self, H: FloatArray, G: FloatArray, dH: FloatArray, dG: FloatArray, q: float, c: float) -> float:
-        """Add the gradients in place; return the loss."""
-        m = H.shape[1]
+    def add(
+        self, H: FloatArray, G: FloatArray, dH: FloatArray, dG: FloatArray, x: FloatArray, y: FloatArray
+    ) -> float:
+        """Add the gradients in place; return the loss.
+
+        The coefficients of a pair of similar groups g, h are ``x[g] + y[h]``; both arrays have the shape
+        (n_groups, 2).
+        """
         H, G = self._x.ordered(H), self._y.ordered(G)
-        grams_h, sums_h = self._x.grams(H)
-        grams_g, sums_g = self._y.grams(G)
-        # For each group: the sums over all rows of similar groups.
-        similar_grams_g, similar_grams_h = (
-            self.groups.related(t.reshape(len(t), -1)).reshape(-1, m, m) for t in (grams_g, grams_h)
+        of_h, of_g = self._x.grams(H), self._y.grams(G)
+        loss = 0.0
+        for_h, for_g = [], []
+        for k, (table_h, table_g) in enumerate(zip(of_h, of_g, strict=True)):
+            partners_of_h = self._weighted(table_g, x[:, k], y[:, k])
+            for_h.append(partners_of_h)
+            for_g.append(self._weighted(table_h, y[:, k], x[:, k]))
+            loss += float(np.vdot(table_h, partners_of_h))
+        self._x.add_products(H, dH, 2 * for_h[0], for_h[1])
+        self._y.add_products(G, dG, 2 * for_g[0], for_g[1])
+        return loss
+
+    def _weighted(self, table: FloatArray, own: FloatArray, other: FloatArray) -> FloatArray:
+        """For each group: the sum of ``(own[g] + other[h]) * table[h]`` over the similar groups h."""
+        flat = table.reshape(len(table), -1)
+        own, other = (w.astype(table.dtype)[:, None] for w in (own, other))
+        if self.groups.sets is None:
+            return np.asarray((own + other) * flat).reshape(table.shape)
+        return np.asarray(own * self.groups.related(flat) + self.groups.related(other * flat)).reshape(
+            table.shape
         )
-        similar_sums_g, similar_sums_h = self.groups.related(sums_g), self.groups.related(sums_h)
-        self._x.add_products(H, dH, 2 * q * similar_grams_g, c * similar_sums_g)
-        self._y.add_products(G, dG, 2 * q * similar_grams_h, c * similar_sums_h)
-        return q * float(np.vdot(grams_h, similar_grams_g)) + c * float(np.vdot(sums_h, similar_sums_g))
 
 
 class _RowsByGroup:

@@ -104,4 +104,5 @@ def _fit_plain(
 
 def _mean(rows: Any) -> FloatArray:
     total = rows.sum(axis=0, dtype=np.float64)
-    return np.asarray(total.toarray() if scipy.sparse.issparse(total) else total).reshape(-1) / rows.shape[0]
+    total = total.toarray() if scipy.sparse.issparse(total) else total
+    return np.asarray(total / rows.shape[0]).reshape(-1)

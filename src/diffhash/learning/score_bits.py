@@ -1,0 +1,97 @@
+"""Bits from class scores: rotations, class codes, and thresholds that are spread apart.
+
+Scores of both views have the same axes (see :mod:`.class_scores`). A bit is the sign of an affine function
+of the scores.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..types import FloatArray
+from .refinement import Affine
+from .rotation import bits_in_subspace
+
+__all__ = ["class_code_bits", "rotated_bits", "separated_codes"]
+
+#: Random codes among which each class takes the one that is farthest from the others.
+_CANDIDATE_CODES = 256
+_MAX_CHOSEN_CODES = 512
+#: How much more a near pair of codes costs than a far one.
+_NEARNESS = 4.0
+
+
+def rotated_bits(
+    scores: list[FloatArray], n_bits: int, rng: np.random.Generator, spread: float = 0.0
+) -> Affine:
+    """Signs of rotated scores.
+
+    Parameters
+    ----------
+    scores : one or two arrays of shape (n, n_scores)
+    n_bits : int
+        With more bits than scores there are several rotations.
+    rng : Generator
+    spread : float in [0, 1)
+        0: all thresholds are the means. Otherwise they are quantiles of the rotated scores, and those of
+        the bits of one axis are spread over this share of the rows. With one or two scores (two or three
+        classes) rotations alone give few different codes; spread thresholds tell weak scores from
+        strong ones.
+    """
+    rank = scores[0].shape[1]
+    mixes = bits_in_subspace(scores, np.ones(rank), n_bits, rng)
+    values = [s @ mix.astype(s.dtype) for s, mix in zip(scores, mixes, strict=True)]
+    if spread:
+        n_rotations = -(-n_bits // rank)
+        levels = (np.arange(n_rotations) + 0.5) / n_rotations - 0.5
+        levels = rng.permuted(np.repeat(levels[:, None], rank, axis=1), axis=0).reshape(-1)[:n_bits]
+        offsets = [-_quantiles(v, 0.5 + spread * levels) for v in values]
+    else:
+        offsets = [-v.mean(axis=0, dtype=np.float64) for v in values]
+    return Affine((mixes[0], mixes[-1]), (offsets[0], offsets[-1]))
+
+
+def class_code_bits(
+    scores: list[FloatArray], targets: FloatArray, n_bits: int, rng: np.random.Generator
+) -> Affine:
+    """Signs of the products of class scores with well separated class codes.
+
+    Parameters
+    ----------
+    scores : one or two arrays of shape (n, n_scores)
+    targets : array of shape (n_labels, n_scores)
+        Axes of the scores.
+    n_bits : int
+    rng : Generator
+    """
+    mix = targets.T @ separated_codes(len(targets), n_bits, rng)
+    mixes = [mix / max(float((s @ mix.astype(s.dtype)).std()), np.finfo(np.float32).tiny) for s in scores]
+    offsets = [-(s.mean(axis=0, dtype=np.float64) @ m) for s, m in zip(scores, mixes, strict=True)]
+    return Affine((mixes[0], mixes[-1]), (offsets[0], offsets[-1]))
+
+
+def separated_codes(n_codes: int, n_bits: int, rng: np.random.Generator) -> FloatArray:
+    """Codes of ±1, of shape (n_codes, n_bits), that differ from each other in many bits.
+
+    Each code is the one of 256 random codes that is farthest from the codes before it. After the first
+    512 codes, the others are random.
+
+    Examples
+    --------
+    >>> codes = separated_codes(4, 32, np.random.default_rng(0))
+    >>> int((codes @ codes.T - 32 * np.eye(4)).max())
+    2
+    """
+    codes = np.where(rng.random((n_codes, n_bits)) < 0.5, -1.0, 1.0)
+    for number in range(min(n_codes, _MAX_CHOSEN_CODES)):
+        candidates = np.where(rng.random((_CANDIDATE_CODES, n_bits)) < 0.5, -1.0, 1.0)
+        nearness = candidates @ codes[:number].T / n_bits
+        codes[number] = candidates[np.exp(_NEARNESS * nearness).sum(axis=1).argmin()]
+    return codes
+
+
+def _quantiles(values: FloatArray, levels: FloatArray) -> FloatArray:
+    """One quantile of each column."""
+    ordered = np.sort(values, axis=0)
+    rows = np.clip((levels * len(values)).astype(np.int64), 0, len(values) - 1)
+    return np.asarray(ordered[rows, np.arange(values.shape[1])], dtype=np.float64)
