@@ -1,0 +1,142 @@
+"""What the fit to pairs without classes takes and returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...maps import FeatureMap
+from ...maps.kernel import never_negative
+from ...maps.representation import Representation
+from ...types import FloatArray
+
+__all__ = ["PairFit", "PairOptions", "PairProgress", "TriedBits", "ViewOptions"]
+
+#: Called with the share of the work that is done, 0 to 1, and what is being done.
+PairProgress = Callable[[float, str], None]
+#: Metrics of features that are never negative.
+_HISTOGRAM_METRICS = ("hellinger", "root-cosine")
+
+
+@dataclass(frozen=True)
+class ViewOptions:
+    """The choices for one view. If the user fixed a value, it is the only choice.
+
+    Attributes
+    ----------
+    features : tuple of {"linear", "kernel"}
+    metrics : tuple of str
+        See :data:`~diffhash.maps.representation.METRICS`.
+    widths : tuple of float
+        Widths of the kernel. Linear features ignore them.
+    ridges : tuple of float
+        In multiples of the largest variance.
+    """
+
+    features: tuple[str, ...] = ("linear", "kernel")
+    metrics: tuple[str, ...] = ("cosine", "euclidean", "diagonal", "root-cosine")
+    widths: tuple[float, ...] = (1.0, 0.25, 4.0)
+    ridges: tuple[float, ...] = (0.1, 1.0, 0.3, 0.03, 0.01, 0.003, 0.001, 0.0003)
+
+    def representations(self, X: Any) -> list[Representation]:
+        """All combinations that suit the features; the first one is the default.
+
+        With several metrics to choose from, those for histograms are left out if a feature is negative.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> [str(r) for r in ViewOptions(features=("linear",)).representations(np.array([[-1.0, 1.0]]))]
+        ['cosine', 'euclidean', 'diagonal']
+        """
+        metrics = self.metrics
+        if len(metrics) > 1 and not never_negative(X):
+            metrics = tuple(m for m in metrics if m not in _HISTOGRAM_METRICS) or metrics
+        found = []
+        for features in self.features:
+            if features == "linear":
+                # Linear features have no other distances than these.
+                linear = [m for m in metrics if m not in ("mahalanobis", "hellinger")] or ["diagonal"]
+                found += [Representation("linear", metric) for metric in linear]
+            else:
+                found += [Representation("kernel", m, width) for m in metrics for width in self.widths]
+        return found
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """Parameters of :func:`~diffhash.hashers.refined.pair_fit.fit_pairs`.
+
+    Attributes
+    ----------
+    n_bits : int
+    n_landmarks : int
+        Number of kernel features of the final fit. With fewer different objects there are fewer.
+    views : tuple of ViewOptions
+        One for each view.
+    penalties, negative_targets : tuple of float
+        Choices for the refinement, the default first.
+    positive_weight : float
+        Weight of the positive pairs in the refinement; the negative pairs have weight 1.
+    max_iter : int
+        Iterations of the refinement.
+    min_share : float
+        If fewer than this share of the rows of a view are on one side of a bit, the bit gets the median
+        as its threshold.
+    validation_share : float
+        Share of the objects that is held out to compare candidates.
+    random_state : int or None
+    """
+
+    n_bits: int
+    n_landmarks: int = 1000
+    views: tuple[ViewOptions, ...] = (ViewOptions(), ViewOptions())
+    penalties: tuple[float, ...] = (0.003, 0.0005, 0.02)
+    negative_targets: tuple[float, ...] = (-0.3, -0.7, 0.0)
+    positive_weight: float = 1.0
+    max_iter: int = 40
+    min_share: float = 0.02
+    validation_share: float = 0.25
+    random_state: int | None = 0
+
+
+@dataclass(frozen=True)
+class TriedBits:
+    """A candidate and its score on held-out objects."""
+
+    description: str
+    score: float
+
+
+@dataclass(frozen=True)
+class PairFit:
+    """Result of :func:`~diffhash.hashers.refined.pair_fit.fit_pairs`.
+
+    Attributes
+    ----------
+    maps : list of FeatureMap
+        One for each view.
+    projections : list of float64 arrays of shape (n_bits, n_features_out)
+    thresholds : list of float64 arrays of shape (n_bits,)
+    tried : list of TriedBits
+        Scores of representations are those of real-valued similarities; scores of bits those of codes.
+    chosen : str
+        Description of the chosen candidate.
+    score, chance : float or None
+        Score of codes of held-out objects, and the score of codes that say nothing. The score is the mean
+        average precision of both directions, which is the mean reciprocal rank if each object has one
+        partner. If negatives are listed, it is the probability that a positive pair is nearer than a
+        negative one. None if there were too few pairs to hold some out.
+    losses : list of float
+        Loss after each iteration of the refinement; empty if the rotated directions are used as they are.
+    """
+
+    maps: list[FeatureMap]
+    projections: list[FloatArray]
+    thresholds: list[FloatArray]
+    tried: list[TriedBits]
+    chosen: str
+    score: float | None
+    chance: float | None
+    losses: list[float]

@@ -1,0 +1,198 @@
+"""Choose representations, ridges and kind of bits for pairs, by searches among held-out objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...evaluation.pair_score import score_codes
+from ...learning.paired_directions import held_out_strengths
+from ...types import FloatArray
+from .pair_bits import BitSetting, fit_bits, rotated_settings
+from .pair_options import PairOptions, PairProgress, TriedBits
+from .pair_trial import DirectionSetting, PairTrial, ViewSetting
+
+__all__ = ["choose_bits", "choose_directions", "default_setting", "useful_directions"]
+
+#: A setting whose score on the first split is lower than the best by more than this share is dropped.
+_DROP_BELOW = 0.1
+#: Representations of a view whose ridge is chosen.
+_N_FINALISTS = 3
+#: A setting must be better than a simpler one by this share.
+_CLEARLY_BETTER = 0.01
+
+
+def default_setting(views: list[Any], options: PairOptions) -> DirectionSetting:
+    """The first choices of each view. They are used if no objects can be held out."""
+    return tuple(
+        ViewSetting(choices.representations(X)[0], choices.ridges[0])
+        for X, choices in zip(views, options.views, strict=False)
+    )
+
+
+def choose_directions(
+    trials: list[PairTrial], views: list[Any], options: PairOptions, progress: PairProgress
+) -> tuple[DirectionSetting, list[TriedBits]]:
+    """Representation and ridge of each view, and what was tried.
+
+    Views take turns: the settings of one view are compared while the other view keeps its own.
+    """
+    scores = _DirectionScores(trials)
+    best = default_setting(views, options)
+    n_sides = len(best)
+    turns = list(range(n_sides)) * 2
+    for number, side in enumerate(turns):
+        progress(0.6 * number / len(turns), "choosing how features are represented")
+        choices = options.views[side]
+        ridges = choices.ridges
+        default_ridge = best[side].ridge
+        representations = choices.representations(views[side])
+        settings = [_with(best, side, ViewSetting(r, default_ridge)) for r in representations]
+        finalists = scores.best([best, *settings], _N_FINALISTS)
+        others = [
+            _with(finalist, side, replace(finalist[side], ridge=ridge))
+            for finalist in finalists
+            for ridge in ridges
+        ]
+        best = scores.best([*finalists, *others], 1)[0]
+    return best, scores.tried()
+
+
+def useful_directions(trials: list[PairTrial], setting: DirectionSetting) -> int:
+    """Number of directions along which partners of held-out objects agree, more than by chance."""
+    found = []
+    for trial in trials:
+        _, _, scored = trial.directions(setting)
+        strengths = held_out_strengths(scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs)
+        found.append(strengths)
+    n = min(map(len, found))
+    mean = np.mean([strengths[:n] for strengths in found], axis=0)
+    n_pairs = sum(min(trial.split.scored_pairs.n_positive, 10**6) for trial in trials)
+    (above,) = np.nonzero(mean > 2.0 / np.sqrt(n_pairs))
+    # Up to the last rank at which at least half of the directions before it are useful.
+    counts = np.arange(1, len(above) + 1)
+    enough = counts >= 0.5 * (above + 1)
+    return int(above[enough][-1]) + 1 if enough.any() else 1
+
+
+def choose_bits(
+    trials: list[PairTrial], setting: DirectionSetting, options: PairOptions, progress: PairProgress
+) -> tuple[BitSetting, float, list[TriedBits]]:
+    """How the directions become bits, its score on held-out objects, and what was tried."""
+    scores = _BitScores(trials, setting, options)
+    n_found = min(scores.n_found)
+    n_useful = useful_directions(trials, setting)
+    progress(0.6, "choosing bits")
+    starts = rotated_settings(options.n_bits, n_found, n_useful)
+    rotated = scores.best(starts, 2)
+    best = rotated[0]
+    if options.max_iter > 0:
+        penalty, target = options.penalties[0], options.negative_targets[0]
+        wide = [s for s in starts if s.n_directions == max(t.n_directions for t in starts)]
+        refined = [replace(s, penalty=penalty, negative_target=target) for s in dict.fromkeys([*rotated, *wide])]
+        progress(0.65, "refining bits")
+        of_refined = scores.best(refined, 1)[0]
+        others = [replace(of_refined, penalty=p) for p in options.penalties[1:]]
+        of_refined = scores.best([of_refined, *others], 1)[0]
+        progress(0.75, "refining bits")
+        others = [replace(of_refined, negative_target=t) for t in options.negative_targets[1:]]
+        of_refined = scores.best([of_refined, *others], 1)[0]
+        if scores.mean(of_refined) > (1 + _CLEARLY_BETTER) * scores.mean(best):
+            best = of_refined
+    return best, scores.mean(best), scores.tried()
+
+
+class _Scores:
+    """Scores of settings on all splits; those that are clearly worse on the first split stop there."""
+
+    def __init__(self, n_trials: int) -> None:
+        self._n_trials = n_trials
+        self._scores: dict[Any, list[float]] = {}
+
+    def _score(self, number: int, setting: Any) -> float:
+        raise NotImplementedError
+
+    def best(self, settings: Sequence[Any], n: int) -> list[Any]:
+        """The best settings. If scores are nearly equal, earlier settings come first."""
+        remaining = list(dict.fromkeys(settings))
+        for number in range(self._n_trials):
+            for setting in remaining:
+                known = self._scores.setdefault(setting, [])
+                if len(known) == number:
+                    known.append(self._score(number, setting))
+            top = max(self._scores[s][number] for s in remaining)
+            remaining = [s for s in remaining if self._scores[s][number] >= (1 - _DROP_BELOW) * top]
+        order = sorted(remaining, key=lambda s: -self.mean(s))
+        for position, setting in enumerate(order):
+            if remaining.index(setting) < remaining.index(order[0]) and self.mean(setting) >= (
+                self.mean(order[0]) * (1 - _CLEARLY_BETTER / 2)
+            ):
+                order.insert(0, order.pop(position))
+        return order[:n]
+
+    def mean(self, setting: Any) -> float:
+        """Mean score over the splits on which the setting was tried."""
+        return float(np.mean(self._scores[setting]))
+
+    def tried(self) -> list[TriedBits]:
+        """All settings that were tried on all splits."""
+        return [
+            TriedBits(self._describe(setting), float(np.mean(scores)))
+            for setting, scores in self._scores.items()
+            if len(scores) == self._n_trials
+        ]
+
+    def _describe(self, setting: Any) -> str:
+        return str(setting)
+
+
+class _DirectionScores(_Scores):
+    """Scores of real-valued similarities."""
+
+    def __init__(self, trials: list[PairTrial]) -> None:
+        super().__init__(len(trials))
+        self._trials = trials
+
+    def _score(self, number: int, setting: DirectionSetting) -> float:
+        return self._trials[number].score(setting)
+
+    def _describe(self, setting: DirectionSetting) -> str:
+        return " | ".join(map(str, setting))
+
+
+class _BitScores(_Scores):
+    """Scores of codes."""
+
+    def __init__(self, trials: list[PairTrial], setting: DirectionSetting, options: PairOptions) -> None:
+        super().__init__(len(trials))
+        self._splits = [trial.split for trial in trials]
+        self._found = [trial.directions(setting) for trial in trials]
+        self._options = options
+
+    @property
+    def n_found(self) -> list[int]:
+        """Number of directions on each split."""
+        return [len(directions.strengths) for directions, _, _ in self._found]
+
+    def _score(self, number: int, setting: BitSetting) -> float:
+        directions, fitted, scored = self._found[number]
+        options, split = self._options, self._splits[number]
+        bits = fit_bits(
+            fitted,
+            directions,
+            split.fit_pairs,
+            setting,
+            n_bits=options.n_bits,
+            positive_weight=options.positive_weight,
+            max_iter=options.max_iter,
+            random_state=options.random_state,
+        )
+        codes = [bits.codes(side, values) for side, values in enumerate(scored)]
+        return score_codes(codes[0], codes[-1], split.scored_pairs)
+
+
+def _with(setting: DirectionSetting, side: int, view: ViewSetting) -> DirectionSetting:
+    return (*setting[:side], view, *setting[side + 1 :])

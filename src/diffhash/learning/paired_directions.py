@@ -1,0 +1,224 @@
+r"""Regularised canonical correlation analysis: directions of two views along which partners agree.
+
+Let :math:`z` and :math:`z'` be coordinates along the principal components of the two views, with variances
+:math:`s` and :math:`s'`, and M the mean of :math:`z z'^T` over the positive pairs minus its mean over the
+negative pairs. The directions are the singular vectors of
+
+.. math:: \mathrm{diag}(s + \lambda s_1)^{-1/2} \, M \, \mathrm{diag}(s' + \lambda' s'_1)^{-1/2},
+
+and their strengths are the singular values. The ridges :math:`\lambda, \lambda'` damp components with little
+variance, whose correlations are mostly chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse
+
+from ..maps import LinearMap, MappedView
+from ..pairs.resolved import ResolvedPairs
+from ..types import FloatArray
+from .view_difference import DifferenceSettings, view_difference
+
+__all__ = ["PairedDirections", "PrincipalAxes", "held_out_strengths", "pair_covariance", "paired_directions"]
+
+#: Components whose variance is below this share of the largest are left out.
+_SMALLEST_VARIANCE = 1e-7
+#: Directions whose strength is below this share of the largest are left out.
+_SMALLEST_STRENGTH = 1e-6
+#: With more features than this, the components come from at most this many rows.
+_MAX_SIZE = 2048
+
+
+@dataclass(frozen=True)
+class PrincipalAxes:
+    """Principal components of the features of a view.
+
+    Attributes
+    ----------
+    mean : array of shape (n_features,)
+        What remains to be subtracted from the mapped features.
+    directions : float64 array of shape (n_features, rank)
+    variances : float64 array of shape (rank,)
+        Variances along the directions, decreasing, all above zero.
+    """
+
+    mean: FloatArray
+    directions: FloatArray
+    variances: FloatArray
+
+    @classmethod
+    def of(cls, view: MappedView, max_rank: int) -> PrincipalAxes:
+        """Components of all rows. No matrix is larger than 2,048 features or rows squared.
+
+        With more features than rows, the components are computed in the space of the rows. With more than
+        2,048 features, at most 2,048 rows are used.
+
+        Examples
+        --------
+        >>> X = np.array([[3.0, 0.0], [-1.0, 0.0], [1.0, 0.1], [1.0, -0.1]])
+        >>> axes = PrincipalAxes.of(MappedView(X, LinearMap(np.zeros(2))), max_rank=2)
+        >>> axes.mean, axes.variances
+        (array([1., 0.]), array([2.   , 0.005]))
+        """
+        n, d = view.n_rows, view.n_features
+        if d > min(n, _MAX_SIZE):
+            step = -(-n // _MAX_SIZE)
+            return cls._in_row_space(view if step == 1 else MappedView(view.X[::step], view.map), max_rank)
+        second, total = np.zeros((d, d)), np.zeros(d)
+        for _, block in view.blocks():
+            product = _finite_product(block.T, block)
+            second += product
+            total += _column_sums(block)
+        mean = total / n
+        variances, directions = _leading(second / n - np.outer(mean, mean), max_rank)
+        return cls(mean - view.offset, directions, variances)
+
+    @classmethod
+    def _in_row_space(cls, view: MappedView, max_rank: int) -> PrincipalAxes:
+        features, n = view.whole(), view.n_rows
+        mean = _column_sums(features) / n
+        gram = _finite_product(features, features.T)
+        towards_mean = np.asarray(features @ mean)
+        gram = gram - towards_mean[:, None] - towards_mean + mean @ mean
+        variances, vectors = _leading(gram / n, max_rank)
+        scaled = vectors / np.sqrt(n * variances)
+        directions = np.asarray(features.T @ scaled) - np.outer(mean, scaled.sum(axis=0))
+        return cls(mean - view.offset, directions, variances)
+
+    def coordinates(self, view: MappedView) -> FloatArray:
+        """Coordinates of rows along the components, of shape (n, rank)."""
+        return view.project(self.directions.T, -self.mean @ self.directions)
+
+    def scales(self, ridge: float) -> FloatArray:
+        """Factors of the coordinates that make their variances nearly equal, of shape (rank,)."""
+        return np.asarray(1.0 / np.sqrt(self.variances + ridge * self.variances[0]))
+
+    def measured_on(self, coordinates: FloatArray) -> PrincipalAxes:
+        """The same axes with the variances of the given coordinates."""
+        variances = np.maximum(coordinates.var(axis=0, dtype=np.float64), np.finfo(np.float64).tiny)
+        return PrincipalAxes(self.mean, self.directions, variances)
+
+
+@dataclass(frozen=True)
+class PairedDirections:
+    """Directions in the scaled coordinates of each view, with their strengths.
+
+    Attributes
+    ----------
+    x, y : arrays of shape (rank, n_directions), (rank', n_directions)
+        Orthonormal columns. Both are the same array with one view.
+    strengths : array of shape (n_directions,), decreasing
+    """
+
+    x: FloatArray
+    y: FloatArray
+    strengths: FloatArray
+
+
+def pair_covariance(x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs) -> FloatArray:
+    """Mean product of coordinates over the positive pairs minus that over the negatives, (rank, rank').
+
+    Parameters
+    ----------
+    x, y : arrays of shape (n, rank), (n', rank')
+        Coordinates; ``y`` is None for one view.
+    pairs : ResolvedPairs
+    """
+    views = [MappedView(side, LinearMap(np.zeros(side.shape[1]))) for side in ((x,) if y is None else (x, y))]
+    settings = DifferenceSettings(gamma=1.0)
+    return np.asarray(-view_difference(views[0], views[-1], pairs, settings))
+
+
+def paired_directions(
+    covariance: FloatArray, scales: list[FloatArray], max_directions: int
+) -> PairedDirections:
+    """The leading singular vectors of the scaled covariance; with one view, its positive eigenvectors.
+
+    Parameters
+    ----------
+    covariance : array of shape (rank, rank')
+        See :func:`pair_covariance`.
+    scales : one or two arrays of shape (rank,), (rank',)
+        See :meth:`PrincipalAxes.scales`.
+    max_directions : int
+
+    Examples
+    --------
+    >>> found = paired_directions(np.diag([0.2, 0.9]), [np.ones(2), np.ones(2)], max_directions=1)
+    >>> abs(found.x.T).round(6), found.strengths.round(6)
+    (array([[0., 1.]]), array([0.9]))
+    """
+    matrix = scales[0][:, None] * covariance * scales[-1]
+    if len(scales) == 1:
+        strengths, vectors = _decreasing((matrix + matrix.T) / 2, max_directions)
+        kept = _strong(strengths)
+        return PairedDirections(vectors[:, kept], vectors[:, kept], np.maximum(strengths[kept], 0.0))
+    flip = matrix.shape[0] > matrix.shape[1]
+    matrix = matrix.T if flip else matrix
+    squares, left = _decreasing(matrix @ matrix.T, max_directions)
+    strengths = np.sqrt(np.maximum(squares, 0.0))
+    kept = _strong(strengths)
+    left, strengths = left[:, kept], strengths[kept]
+    right = matrix.T @ left / np.maximum(strengths, np.finfo(np.float64).tiny)
+    return PairedDirections(*((right, left) if flip else (left, right)), strengths)
+
+
+def held_out_strengths(x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs) -> FloatArray:
+    """Strengths of directions on objects that did not take part in learning them, (n_directions,).
+
+    For each direction: the mean product of the values over the positive pairs, minus that over the negative
+    pairs, in units of the standard deviations. With aligned rows this is nearly the correlation. Strengths
+    on the learning objects are too large if features are many.
+
+    Parameters
+    ----------
+    x, y : arrays of shape (n, n_directions), (n', n_directions)
+        Values of new objects along the directions; ``y`` is None for one view.
+    pairs : ResolvedPairs
+    """
+    covariances = np.diagonal(pair_covariance(x, y, pairs))
+    spread = x.std(axis=0, dtype=np.float64) * (x if y is None else y).std(axis=0, dtype=np.float64)
+    return np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0)
+
+
+def _strong(strengths: FloatArray) -> Any:
+    """Which strengths are not negligible; the first one always counts."""
+    kept = strengths > _SMALLEST_STRENGTH * max(strengths[0], np.finfo(np.float64).tiny)
+    kept[0] = True
+    return kept
+
+
+def _leading(matrix: FloatArray, max_rank: int) -> tuple[FloatArray, FloatArray]:
+    """Eigenvalues of a covariance that are not negligible, decreasing, and their eigenvectors."""
+    values, vectors = _decreasing(matrix, max_rank)
+    n_kept = max(1, int((values > _SMALLEST_VARIANCE * values[0]).sum()))
+    return np.maximum(values[:n_kept], np.finfo(np.float64).tiny), np.ascontiguousarray(vectors[:, :n_kept])
+
+
+def _decreasing(matrix: FloatArray, n_largest: int) -> tuple[FloatArray, FloatArray]:
+    """The largest eigenvalues of a symmetric matrix and their eigenvectors."""
+    n = len(matrix)
+    if n_largest < n // 3:
+        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - n_largest, n - 1], check_finite=False)
+    else:
+        values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
+    return values[::-1][:n_largest], vectors[:, ::-1][:, :n_largest]
+
+
+def _finite_product(a: Any, b: Any) -> FloatArray:
+    """Matrix product in float64; if the squares of float32 numbers overflow, they are converted before."""
+    product = a @ b
+    product = np.asarray(product.toarray() if scipy.sparse.issparse(product) else product)
+    if not np.isfinite(product).all():
+        product = a.astype(np.float64) @ b.astype(np.float64)
+        product = np.asarray(product.toarray() if scipy.sparse.issparse(product) else product)
+    return product.astype(np.float64)
+
+
+def _column_sums(matrix: Any) -> FloatArray:
+    return np.asarray(matrix.sum(axis=0, dtype=np.float64)).reshape(-1)
