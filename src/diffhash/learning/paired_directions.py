@@ -204,7 +204,9 @@ def _decreasing(matrix: FloatArray, n_largest: int) -> tuple[FloatArray, FloatAr
     """The largest eigenvalues of a symmetric matrix and their eigenvectors."""
     n = len(matrix)
     if n_largest < n // 3:
-        values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[n - n_largest, n - 1], check_finite=False)
+        values, vectors = scipy.linalg.eigh(
+            matrix, subset_by_index=[n - n_largest, n - 1], check_finite=False
+        )
     else:
         values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
     return values[::-1][:n_largest], vectors[:, ::-1][:, :n_largest]

@@ -36,7 +36,12 @@ _MAX_REFINED_ROWS = 50_000
 
 
 def fit_pairs(
-    views: list[Any], pairs: ResolvedPairs, options: PairOptions, *, progress: PairProgress | None, who: list[str]
+    views: list[Any],
+    pairs: ResolvedPairs,
+    options: PairOptions,
+    *,
+    progress: PairProgress | None,
+    who: list[str],
 ) -> PairFit:
     """Learn codes of one or two views from pairs without classes.
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from ...evaluation.pair_score import score_codes
 from ...learning.paired_directions import held_out_strengths
-from ...types import FloatArray
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_options import PairOptions, PairProgress, TriedBits
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
@@ -66,7 +65,9 @@ def useful_directions(trials: list[PairTrial], setting: DirectionSetting) -> int
     found = []
     for trial in trials:
         _, _, scored = trial.directions(setting)
-        strengths = held_out_strengths(scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs)
+        strengths = held_out_strengths(
+            scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs
+        )
         found.append(strengths)
     n = min(map(len, found))
     mean = np.mean([strengths[:n] for strengths in found], axis=0)
@@ -92,7 +93,9 @@ def choose_bits(
     if options.max_iter > 0:
         penalty, target = options.penalties[0], options.negative_targets[0]
         wide = [s for s in starts if s.n_directions == max(t.n_directions for t in starts)]
-        refined = [replace(s, penalty=penalty, negative_target=target) for s in dict.fromkeys([*rotated, *wide])]
+        refined = [
+            replace(s, penalty=penalty, negative_target=target) for s in dict.fromkeys([*rotated, *wide])
+        ]
         progress(0.65, "refining bits")
         of_refined = scores.best(refined, 1)[0]
         others = [replace(of_refined, penalty=p) for p in options.penalties[1:]]

@@ -120,7 +120,9 @@ class PairTrial:
         scales = [basis.axes.scales(view.ridge) for (basis, _), view in zip(bases, setting, strict=True)]
         found = paired_directions(self._covariances[key], scales, MAX_DIRECTIONS)
         weights = [s[:, None] * d for s, d in zip(scales, (found.x, found.y), strict=False)]
-        fitted = [b.coordinates @ w.astype(b.coordinates.dtype) for (b, _), w in zip(bases, weights, strict=True)]
+        fitted = [
+            b.coordinates @ w.astype(b.coordinates.dtype) for (b, _), w in zip(bases, weights, strict=True)
+        ]
         scored = [values @ w.astype(values.dtype) for (_, values), w in zip(bases, weights, strict=True)]
         return found, fitted, scored
 
@@ -173,9 +175,7 @@ def score_similarities(x: FloatArray, y: FloatArray, pairs: ResolvedPairs) -> fl
     if pairs.one_view:
         np.fill_diagonal(similarities, -np.inf)
         return _mean_reciprocal_rank(similarities, np.r_[i, j], np.r_[j, i])
-    return (
-        _mean_reciprocal_rank(similarities, i, j) + _mean_reciprocal_rank(similarities.T, j, i)
-    ) / 2
+    return (_mean_reciprocal_rank(similarities, i, j) + _mean_reciprocal_rank(similarities.T, j, i)) / 2
 
 
 def _mean_reciprocal_rank(similarities: FloatArray, i: NDArray[Any], j: NDArray[Any]) -> float:

@@ -1,0 +1,303 @@
+"""From class scores to bits: several ways, compared by cross-fitting.
+
+A way is learned from the leave-one-out scores of three quarters of the objects and judged by a search with codes
+among the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...codes import pack
+from ...evaluation.pair_score import score_codes
+from ...learning.pair_loss import PairLoss
+from ...learning.refinement import Affine, refine
+from ...learning.score_bits import class_code_bits, rotated_bits
+from ...pairs.labels import LabelGroups
+from ...pairs.resolved import ResolvedPairs
+from ...types import BoolArray, FloatArray
+from .pair_options import PairOptions, PairProgress, TriedBits
+
+__all__ = ["ScoreLayer", "choose_layer"]
+
+_N_FOLDS = 4
+#: Rows of each view that are used to compare ways, and to refine the chosen one.
+_MAX_COMPARED_ROWS, _MAX_REFINED_ROWS = 1600, 5000
+#: A way that is less simple must be better by this.
+_SIMPLER_WITHIN = 0.002
+#: With at most this many scores, thresholds that are spread apart are tried.
+_MAX_SPREAD_SCORES = 4
+_SPREADS = (0.3, 0.6, 0.9)
+#: Rotations with different starts, of which the best is kept.
+_N_STARTS = 4
+#: The best of the starts that are refined.
+_N_REFINED = 2
+_SLOPES = (1.0, 2.0)
+#: Iterations of each round of a refinement that is compared with others.
+_TRIAL_ITERATIONS = 15
+
+
+@dataclass(frozen=True)
+class ScoreLayer:
+    """An affine function from class scores to values whose signs are bits.
+
+    Attributes
+    ----------
+    affine : Affine
+    description : str
+    tried : list of TriedBits
+    score, chance : float or None
+        Mean average precision of codes of held-out objects, and of codes that say nothing.
+    losses : list of float
+        Loss after each iteration of the refinement, if there was one.
+    """
+
+    affine: Affine
+    description: str
+    tried: list[TriedBits]
+    score: float | None
+    chance: float | None
+    losses: list[float]
+
+
+@dataclass(frozen=True)
+class _Way:
+    """One way to make bits. ``penalty`` None: without refinement."""
+
+    start: str
+    spread: float = 0.0
+    target: float = 0.0
+    penalty: float | None = None
+
+    def __str__(self) -> str:
+        text = self.start + (f", thresholds spread over {self.spread:g}" if self.spread else "")
+        return text if self.penalty is None else f"{text}, refined (target {self.target:g})"
+
+
+def choose_layer(
+    scores: list[FloatArray],
+    targets: FloatArray,
+    pairs: ResolvedPairs,
+    options: PairOptions,
+    report: PairProgress,
+) -> ScoreLayer:
+    """Choose a way to make bits on held-out objects, and learn it from all objects.
+
+    Parameters
+    ----------
+    scores : one or two arrays of shape (n, n_scores)
+        Leave-one-out scores.
+    targets : array of shape (n_labels, n_scores)
+        Axes of the scores.
+    pairs : ResolvedPairs
+        Pairs between the rows, implied by labels.
+    options : PairOptions
+    report : function
+        Called as ``report(share_done, message)``.
+    """
+    scores = [np.asarray(s, dtype=np.float32) for s in scores]
+    learner = _Learner(targets, options)
+    ways = _ways(scores[0].shape[1])
+    folds = _folds(scores, pairs, np.random.default_rng(options.random_state))
+    found: dict[_Way, float] = {}
+
+    def judge(way: _Way) -> float:
+        if way not in found:
+            found[way] = float(np.mean([fold.score(learner.learn(way, *fold.fit)[0]) for fold in folds]))
+        return found[way]
+
+    best, chance = ways[0], None
+    if folds:
+        best = _best_way(ways, options, judge, report)
+        chance = float(np.mean([fold.chance() for fold in folds]))
+        judge(best)
+    report(0.9, "learning the bits from all objects")
+    affine, losses = _learn_from_all(learner, best, scores, pairs)
+    tried = [TriedBits(str(way), score) for way, score in found.items()]
+    return ScoreLayer(affine, str(best), tried, found.get(best), chance, losses)
+
+
+def _ways(n_scores: int) -> list[_Way]:
+    """The ways without refinement, the simplest first."""
+    spreads = _SPREADS if n_scores <= _MAX_SPREAD_SCORES else ()
+    return [_Way("rotation"), *(_Way("rotation", spread) for spread in spreads), _Way("class codes")]
+
+
+def _best_way(
+    ways: list[_Way], options: PairOptions, judge: Callable[[_Way], float], report: PairProgress
+) -> _Way:
+    """The best way on held-out objects: first without refinement, then refinements of the best starts."""
+    plain = _best(ways, judge)
+    report(0.75, "comparing refined bits")
+    rotations = [way for way in ways if way.start == "rotation"]
+    starts = dict.fromkeys([_best(rotations, judge), plain])
+    first_target, *other_targets = options.negative_targets
+    refined = [
+        replace(start, target=first_target, penalty=penalty)
+        for start in starts
+        for penalty in options.penalties[:1]
+    ]
+    best = _best([plain, *refined], judge)
+    if best.penalty is None:
+        return best
+    report(0.85, "comparing targets of the refinement")
+    return _best([best, *(replace(best, target=target) for target in other_targets)], judge)
+
+
+def _best(ways: list[_Way], judge: Callable[[_Way], float]) -> _Way:
+    """The way with the best score; a later one must be clearly better than an earlier one."""
+    best = ways[0]
+    for way in ways[1:]:
+        if judge(way) > judge(best) + _SIMPLER_WITHIN:
+            best = way
+    return best
+
+
+@dataclass(frozen=True)
+class _Learner:
+    """Learns ways from scores."""
+
+    targets: FloatArray
+    options: PairOptions
+
+    def learn(
+        self,
+        way: _Way,
+        scores: list[FloatArray],
+        pairs: ResolvedPairs,
+        start: Affine | None = None,
+        max_iter: int = _TRIAL_ITERATIONS,
+    ) -> tuple[Affine, list[float]]:
+        """The affine function of a way, and the losses of its refinement."""
+        start = self.start(way, scores, 0) if start is None else start
+        if way.penalty is None:
+            return start, []
+        losses: list[float] = []
+        x, y = scores[0], None if pairs.one_view else scores[-1]
+        loss = PairLoss(pairs, self.options.n_bits, way.target, self.options.positive_weight, per_query=True)
+        scales = [1.0 / np.maximum(s.std(axis=0, dtype=np.float64), 1e-9) for s in scores]
+        # The penalty applies to weights of scores of unit variance.
+        scaled = Affine(
+            (start.weights[0] / scales[0][:, None], start.weights[1] / scales[-1][:, None]), start.offsets
+        )
+        found, _ = refine(
+            x,
+            y,
+            loss,
+            scaled,
+            penalty=way.penalty,
+            scales=scales,
+            slopes=_SLOPES,
+            max_iter=max_iter,
+            progress=lambda _iteration, value: losses.append(value),
+        )
+        weights = (found.weights[0] * scales[0][:, None], found.weights[1] * scales[-1][:, None])
+        return Affine(weights, found.offsets), losses
+
+    def start(self, way: _Way, scores: list[FloatArray], number: int) -> Affine:
+        """The bits of a way before refinement; each number gives another random start."""
+        # Two numbers: the stream must not be the one of data that was drawn with the same seed.
+        seed = self.options.random_state
+        rng = np.random.default_rng(None if seed is None else [seed, number])
+        if way.start == "rotation":
+            return rotated_bits(scores, self.options.n_bits, rng, way.spread)
+        return class_code_bits(scores, self.targets, self.options.n_bits, rng)
+
+
+def _learn_from_all(
+    learner: _Learner, way: _Way, scores: list[FloatArray], pairs: ResolvedPairs
+) -> tuple[Affine, list[float]]:
+    """Learn a way from all objects: of several starts, the one whose codes search best is used."""
+    rng = np.random.default_rng(learner.options.random_state)
+    scores, pairs = _sample(scores, pairs, _MAX_REFINED_ROWS, rng)
+    compared, among = _sample(scores, pairs, _MAX_COMPARED_ROWS, rng)
+
+    def score(affine: Affine) -> float:
+        return _score(affine, compared, among)
+
+    starts = [learner.start(way, scores, number) for number in range(_N_STARTS)]
+    starts.sort(key=score, reverse=True)
+    if way.penalty is None:
+        return starts[0], []
+    fits = [
+        learner.learn(way, scores, pairs, start, learner.options.max_iter) for start in starts[:_N_REFINED]
+    ]
+    return max(fits, key=lambda fit: score(fit[0]))
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """One split of the objects: scores and pairs of the part to learn from, and of the held-out part."""
+
+    fit: tuple[list[FloatArray], ResolvedPairs]
+    held_out: tuple[list[FloatArray], ResolvedPairs]
+
+    def score(self, affine: Affine) -> float:
+        """Score of a search among the held-out objects."""
+        return _score(affine, *self.held_out)
+
+    def chance(self) -> float:
+        """Score of codes that are all equal."""
+        scores, pairs = self.held_out
+        return _score_bits([np.zeros((len(s), 1), dtype=bool) for s in scores], pairs)
+
+
+def _folds(scores: list[FloatArray], pairs: ResolvedPairs, rng: np.random.Generator) -> list[_Fold]:
+    """Splits of at most 1,600 objects; a split without positives or negatives in a part is left out."""
+    scores, pairs = _sample(scores, pairs, _MAX_COMPARED_ROWS, rng)
+    same_rows = pairs.one_view or pairs.n_x == pairs.n_y
+    fold_x = rng.permutation(np.arange(pairs.n_x) % _N_FOLDS)
+    fold_y = fold_x if same_rows else rng.permutation(np.arange(pairs.n_y) % _N_FOLDS)
+    found = []
+    for number in range(_N_FOLDS):
+        parts = []
+        for rows in (
+            (np.flatnonzero(fold_x != number), np.flatnonzero(fold_y != number)),
+            (np.flatnonzero(fold_x == number), np.flatnonzero(fold_y == number)),
+        ):
+            part = pairs.subset(*rows)
+            if min(map(len, rows)) >= 2 and part.n_positive and part.n_negative:
+                parts.append(([s[r] for s, r in zip(scores, rows, strict=False)], part))
+        if len(parts) == 2:
+            found.append(_Fold(*parts))
+    return found
+
+
+def _sample(
+    scores: list[FloatArray], pairs: ResolvedPairs, limit: int, rng: np.random.Generator
+) -> tuple[list[FloatArray], ResolvedPairs]:
+    """At most ``limit`` random rows of each view. If both views may have the same objects, the same rows."""
+    if max(pairs.n_x, pairs.n_y) <= limit:
+        return scores, pairs
+    x = np.sort(rng.permutation(pairs.n_x)[:limit])
+    same_rows = pairs.one_view or pairs.n_x == pairs.n_y
+    y = x if same_rows else np.sort(rng.permutation(pairs.n_y)[:limit])
+    return [s[rows] for s, rows in zip(scores, (x, y), strict=False)], _with_compact_groups(
+        pairs.subset(x, y)
+    )
+
+
+def _with_compact_groups(pairs: ResolvedPairs) -> ResolvedPairs:
+    """The same pairs; groups without rows are removed, because sums over groups need memory for each."""
+    groups = pairs.groups
+    assert groups is not None
+    present, numbers = np.unique(np.concatenate([groups.x, groups.y]), return_inverse=True)
+    sets = None if groups.sets is None else groups.sets[present]
+    x, y = numbers[: len(groups.x)], numbers[len(groups.x) :]
+    return replace(pairs, groups=LabelGroups(x, y, len(present), sets))
+
+
+def _score(affine: Affine, scores: list[FloatArray], pairs: ResolvedPairs) -> float:
+    bits = [
+        s @ w.astype(s.dtype) + b.astype(s.dtype) >= 0
+        for s, w, b in zip(scores, affine.weights, affine.offsets, strict=False)
+    ]
+    return _score_bits(bits, pairs)
+
+
+def _score_bits(bits: list[BoolArray], pairs: ResolvedPairs) -> float:
+    codes = [pack(side) for side in bits]
+    return score_codes(codes[0], codes[-1], pairs)
