@@ -19,7 +19,7 @@ def bits_in_subspace(
     values : one or two arrays of shape (n, rank)
         Coordinates of each view along the paired directions.
     strengths : array of shape (rank,), decreasing
-        Weights of the coordinates.
+        Weights of the coordinates, up to a common factor.
     n_bits : int
         May be more than ``rank``.
     rng : Generator
