@@ -41,9 +41,11 @@ class DiffHash(SpectralHasher):
         Subtract the mean of each feature.
     standardize : bool or "auto", or dict by modality
         Divide each feature by its standard deviation, so that units do not matter. "auto" does this for
-        dense views only: in sparse views rare words would get too much weight. The paper uses False.
+        dense views and for views that are whitened: in other sparse views rare words would get too much
+        weight. The paper uses False.
     whiten : bool, or dict by modality
-        Decorrelate the features by the inverse root of their covariance, after ``standardize``.
+        Decorrelate the features by the inverse root of their covariance, after ``standardize``. The model
+        has no whitening matrix: it is part of the projections.
     shrinkage : float in [0, 1] or "auto", or dict by modality
         Share of a multiple of the identity in the covariance that ``whiten`` inverts. "auto": a multiple
         of the share of Ledoit and Wolf, chosen on held-out pairs; see

@@ -126,11 +126,12 @@ def linear_settings(
     found = {}
     for m in modalities:
         scaled = _of(standardize, m, modalities, "standardize", caller)
+        whitened = check_flag(_of(whiten, m, modalities, "whiten", caller), "whiten", caller=caller)
         if isinstance(scaled, str) and scaled == "auto":
-            scaled = not scipy.sparse.issparse(views[m])
+            scaled = whitened or not scipy.sparse.issparse(views[m])
         found[m] = LinearSettings(
             center=check_flag(_of(center, m, modalities, "center", caller), "center", caller=caller),
-            whiten=check_flag(_of(whiten, m, modalities, "whiten", caller), "whiten", caller=caller),
+            whiten=whitened,
             shrinkage=_shrinkage(shrinkage, m, modalities, caller),
             who=f"{caller}: modality {m!r}",
             standardize=check_flag(scaled, "standardize", caller=caller),

@@ -19,7 +19,7 @@ from ..maps.whitening import Spectrum, spectrum, stronger_shrinkage
 from ..pairs.holdout import HeldOut, hold_out
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray, IntArray, PairIndex
-from .projections import Subspace, leading_directions, numerical_rank
+from .projections import Subspace, leading_directions
 from .view_difference import DifferenceSettings, view_difference
 
 __all__ = [
@@ -37,6 +37,8 @@ N_FOLDS, MAX_OBJECTS = 4, 2000
 N_SHUFFLES = 19
 #: Largest number of directions whose strength is measured.
 MAX_DIRECTIONS = 256
+#: Strengths below this share of the largest are rounding errors of float32 features.
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -197,8 +199,7 @@ class _Fold:
             for (covariance, _, _), how in zip(self._sides, candidate, strict=False)
         ]
         matrix = scales[0][:, None] * self._difference * scales[-1]
-        found = leading_directions(matrix, MAX_DIRECTIONS, one_view=self._one_view)
-        found = determined(found, matrix)
+        found = determined(leading_directions(matrix, MAX_DIRECTIONS, one_view=self._one_view))
         p, q = (
             self._sides[side][2] @ (scales[side][:, None] * directions.T)
             for side, directions in ((0, found.P), (-1, found.Q))
@@ -206,9 +207,10 @@ class _Fold:
         return p, q
 
 
-def determined(found: Subspace, matrix: FloatArray) -> Subspace:
+def determined(found: Subspace) -> Subspace:
     """Directions whose strength is not a rounding error; at least one."""
-    return found.first(max(1, numerical_rank(found.strengths, max(matrix.shape), matrix.dtype)))
+    strengths = found.strengths[: len(found.P)]
+    return found.first(max(1, int((strengths > _ROUNDING * strengths[0]).sum())))
 
 
 def _principal_coordinates(

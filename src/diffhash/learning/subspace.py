@@ -165,7 +165,7 @@ def rotated_directions(
     """
     matrix = view_difference(x, y, pairs, settings)
     limit = n_bits if useful is None else min(useful.limit or n_bits, n_bits)
-    found = determined(leading_directions(matrix, limit, one_view=pairs.one_view), matrix)
+    found = determined(leading_directions(matrix, limit, one_view=pairs.one_view))
     rank = len(found.strengths)
     weights = found.strengths if useful is None else direction_weights(useful.first(rank), pairs)
     sides = ((x, found.P),) if pairs.one_view else ((x, found.P), (y, found.Q))

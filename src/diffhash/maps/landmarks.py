@@ -63,7 +63,9 @@ def choose_landmarks(
 
         model = MiniBatchKMeans(n_landmarks, random_state=random_state, n_init=1, batch_size=4096)
         centres = np.ascontiguousarray(model.fit(X).cluster_centers_, dtype=X.dtype)
-        distinct = _distinct_rows(centres)
+        # Centres of the same objects differ by rounding errors.
+        size = np.abs(centres).max(axis=0)
+        distinct = _distinct_rows(np.round(centres / np.where(size > 0, size, 1), 6))
         return centres if len(distinct) == n_landmarks else centres[np.sort(distinct)]
     drawn = _take(X, rng.choice(X.shape[0], size=n_landmarks, replace=False))
     if len(_distinct_rows(drawn)) == n_landmarks:
