@@ -9,7 +9,7 @@ that over the negatives, divided by the standard deviations of both sides.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,8 +17,10 @@ from ..maps import MappedView
 from ..maps.learning_space import plain_view, row_space
 from ..maps.whitening import Spectrum, spectrum, stronger_shrinkage
 from ..pairs.holdout import HeldOut, hold_out
+from ..pairs.labels import LabelGroups
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray, IntArray, PairIndex
+from .moments import incidence
 from .projections import Subspace, leading_directions
 from .view_difference import DifferenceSettings, view_difference
 
@@ -164,10 +166,11 @@ def cross_fitted_strengths(
     shuffled: list[list[FloatArray]] = [[] for _ in candidates]
     for split in hold_out(pairs, 1.0 / n_folds, max_objects, rng, n_folds):
         fold = _Fold(x, y, split, settings)
+        scored_pairs = _with_groups_that_occur(split.scored_pairs)
         for number, candidate in enumerate(candidates):
             p, q = fold.held_out_values(candidate)
-            strengths[number].append(pair_correlations(p, q, split.scored_pairs))
-            shuffled[number].append(_shuffled_correlations(p, q, split.scored_pairs, rng))
+            strengths[number].append(pair_correlations(p, q, scored_pairs))
+            shuffled[number].append(_shuffled_correlations(p, q, scored_pairs, rng))
     return [
         CrossFit(_mean_over_folds(real), _mean_over_folds(null).max(axis=0))
         for real, null in zip(strengths, shuffled, strict=True)
@@ -227,6 +230,17 @@ def _principal_coordinates(
     return covariance, coordinates.X @ covariance.vectors, (scored - mean) @ turned
 
 
+def _with_groups_that_occur(pairs: ResolvedPairs) -> ResolvedPairs:
+    """The same pairs without groups that have no rows: there may be many more groups than rows."""
+    groups = pairs.groups
+    if groups is None:
+        return pairs
+    present = np.union1d(groups.x, groups.y)
+    x, y = (np.searchsorted(present, side) for side in (groups.x, groups.y))
+    sets = None if groups.sets is None else groups.sets[present]
+    return replace(pairs, groups=LabelGroups(x, y, len(present), sets))
+
+
 def pair_correlations(p: FloatArray, q: FloatArray, pairs: ResolvedPairs) -> FloatArray:
     """For each column: mean of p q over the positives minus that over the negatives, over the deviations.
 
@@ -267,10 +281,10 @@ def _diagonal_sums(p: FloatArray, q: FloatArray, pairs: ResolvedPairs) -> tuple[
     def related() -> FloatArray:
         groups = pairs.groups
         assert groups is not None
-        # Only groups that occur: there may be as many groups as objects.
-        sums = [np.zeros((groups.n_groups, p.shape[1])) for _ in (p, q)]
-        for total, rows, values in zip(sums, (groups.x, groups.y), (p, q), strict=True):
-            np.add.at(total, rows, values)
+        sums = [
+            incidence((rows, np.arange(len(rows))), groups.n_groups, len(rows), np.float64) @ values
+            for rows, values in ((groups.x, p), (groups.y, q))
+        ]
         similar = groups.self_related()[groups.x]
         every = np.einsum("ij,ij->j", sums[0], groups.related(sums[1]))
         return np.asarray(half * (every - own[similar].sum(axis=0)))
