@@ -143,7 +143,7 @@ class BoostedHash(BaseHasher):
             pairs,
             DifferenceSettings(gamma=1.0),
             rng,
-            need_strengths=False,
+            n_strengths=0,
             who=[settings[m].who for m in data.views],
         )
         views = [space.view if space.view.whitening is None else _whitened_rows(space) for space in spaces]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, RankWarning, TooManyBitsError
+from ..learning.cross_fit import N_DIRECTIONS
 from ..learning.projections import decompose_difference, numerical_rank
 from ..learning.subspace import rotated_directions
 from ..learning.thresholds import ThresholdSettings, fit_thresholds
@@ -106,7 +107,7 @@ class SpectralHasher(BaseHasher):
             data.pairs,
             difference,
             rng,
-            need_strengths=self.rotate,
+            n_strengths=max(self.n_bits, N_DIRECTIONS) if self.rotate else 0,
             who=[settings[m].who for m in spaces],
         )
         x, y = whitened[0].view, whitened[-1].view

@@ -37,8 +37,8 @@ __all__ = [
 N_FOLDS, MAX_OBJECTS = 4, 2000
 #: Number of times that the held-out objects are shuffled.
 N_SHUFFLES = 19
-#: Largest number of directions whose strength is measured.
-MAX_DIRECTIONS = 256
+#: Number of directions whose strength is measured, by default.
+N_DIRECTIONS = 64
 #: Strengths below this share of the largest are rounding errors of float32 features.
 _ROUNDING = 1e-6
 
@@ -125,6 +125,7 @@ def cross_fitted_strengths(
     candidates: Sequence[tuple[Shrinkage | None, Shrinkage | None]],
     rng: np.random.Generator,
     *,
+    n_directions: int = N_DIRECTIONS,
     n_folds: int = N_FOLDS,
     max_objects: int = MAX_OBJECTS,
 ) -> list[CrossFit]:
@@ -140,6 +141,8 @@ def cross_fitted_strengths(
         Ways to whiten; None: the view is not whitened.
     rng : Generator
         Draws the folds and shuffles the held-out objects.
+    n_directions : int
+        Number of directions whose strength is measured, if there are so many.
     n_folds, max_objects : int
         Number of folds, and largest number of objects of each view in all of them together.
 
@@ -168,7 +171,7 @@ def cross_fitted_strengths(
         fold = _Fold(x, y, split, settings)
         scored_pairs = _with_groups_that_occur(split.scored_pairs)
         for number, candidate in enumerate(candidates):
-            p, q = fold.held_out_values(candidate)
+            p, q = fold.held_out_values(candidate, n_directions)
             strengths[number].append(pair_correlations(p, q, scored_pairs))
             shuffled[number].append(_shuffled_correlations(p, q, scored_pairs, rng))
     return [
@@ -194,7 +197,7 @@ class _Fold:
         self._difference = view_difference(views[0], views[1], split.fit_pairs, settings)
 
     def held_out_values(
-        self, candidate: tuple[Shrinkage | None, Shrinkage | None]
+        self, candidate: tuple[Shrinkage | None, Shrinkage | None], n_directions: int
     ) -> tuple[FloatArray, FloatArray]:
         """Projections of the scored rows of both views, of shape (n_scored, k)."""
         scales = [
@@ -202,7 +205,7 @@ class _Fold:
             for (covariance, _, _), how in zip(self._sides, candidate, strict=False)
         ]
         matrix = scales[0][:, None] * self._difference * scales[-1]
-        found = determined(leading_directions(matrix, MAX_DIRECTIONS, one_view=self._one_view))
+        found = determined(leading_directions(matrix, n_directions, one_view=self._one_view))
         p, q = (
             self._sides[side][2] @ (scales[side][:, None] * directions.T)
             for side, directions in ((0, found.P), (-1, found.Q))

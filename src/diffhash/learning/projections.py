@@ -63,17 +63,14 @@ def leading_directions(matrix: FloatArray, n_directions: int, *, one_view: bool)
     if n <= max(n_directions, 64):
         return decompose_difference(matrix, min(n, n_directions), one_view=one_view).first(n_directions)
     if one_view:
-        values, vectors = scipy.linalg.eigh(
-            (matrix + matrix.T) / 2, subset_by_index=[0, min(n, n_directions) - 1]
-        )
+        values, vectors = _smallest_eigenvectors((matrix + matrix.T) / 2, n_directions)
         P = vectors.T * _row_signs(vectors.T)
         return Subspace(P, P, np.maximum(-values, 0.0))
     if matrix.shape[0] > matrix.shape[1]:
         found = leading_directions(matrix.T, n_directions, one_view=False)
         return Subspace(found.Q, found.P, found.strengths)
-    _, vectors = scipy.linalg.eigh(matrix @ matrix.T, subset_by_index=[n - n_directions, n - 1])
-    P = vectors[:, ::-1].T
-    P = P * _row_signs(P)
+    vectors = _smallest_eigenvectors(-(matrix @ matrix.T), n_directions)[1]
+    P = vectors.T * _row_signs(vectors.T)
     Q = -(P @ matrix)
     strengths = np.linalg.norm(Q, axis=1)
     kept = strengths > 1e-6 * strengths[0]
@@ -155,6 +152,16 @@ def numerical_rank(magnitudes: FloatArray, n_features: int, dtype: np.dtype[np.f
     relative = max(np.finfo(dtype).eps, n_features * np.finfo(np.float64).eps)
     tolerance = magnitudes.max(initial=0.0) * relative
     return int((magnitudes > tolerance).sum())
+
+
+def _smallest_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+    """The smallest eigenvalues of a symmetric matrix, increasing, and their eigenvectors as columns."""
+    if 4 * count >= len(matrix):
+        # Computing all of them by divide and conquer is faster than a large subset by another LAPACK method.
+        values, vectors = np.linalg.eigh(matrix)
+        return values[:count], vectors[:, :count]
+    values, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, count - 1])
+    return values, vectors
 
 
 def _row_signs(P: FloatArray) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from ..maps.learning_space import LearningSpace
 from ..maps.whitening import spectrum
 from ..pairs.resolved import ResolvedPairs
-from .cross_fit import CrossFit, Shrinkage, cross_fitted_strengths
+from .cross_fit import N_DIRECTIONS, CrossFit, Shrinkage, cross_fitted_strengths
 from .view_difference import DifferenceSettings
 
 __all__ = ["SHRINKAGE_FACTORS", "whiten_spaces"]
@@ -26,7 +26,7 @@ def whiten_spaces(
     settings: DifferenceSettings,
     rng: np.random.Generator,
     *,
-    need_strengths: bool,
+    n_strengths: int,
     who: Sequence[str],
 ) -> tuple[list[LearningSpace], CrossFit | None]:
     """Whiten the features of one or two views.
@@ -40,8 +40,9 @@ def whiten_spaces(
     pairs : ResolvedPairs
     settings : DifferenceSettings
     rng : Generator
-    need_strengths : bool
-        Whether the strengths on held-out pairs are wanted even if no shrinkage has to be chosen.
+    n_strengths : int
+        Number of directions whose strengths on held-out pairs are wanted. 0: strengths are computed only
+        to choose a shrinkage.
     who : for each space, the prefix of error messages
 
     Returns
@@ -57,9 +58,16 @@ def whiten_spaces(
         [_shrinkage(how, factor) for how in wanted] for factor in (SHRINKAGE_FACTORS if automatic else (1.0,))
     ]
     fits: list[CrossFit] = []
-    if automatic or need_strengths:
-        x, y = spaces[0].features, spaces[-1].features
-        fits = cross_fitted_strengths(x, y, pairs, settings, [(c[0], c[-1]) for c in candidates], rng)
+    if automatic or n_strengths:
+        fits = cross_fitted_strengths(
+            spaces[0].features,
+            spaces[-1].features,
+            pairs,
+            settings,
+            [(each[0], each[-1]) for each in candidates],
+            rng,
+            n_directions=n_strengths or N_DIRECTIONS,
+        )
     best = int(np.argmax([fit.total for fit in fits])) if fits else 0
     whitened = [
         space if how is None else _whitened(space, how, name)
