@@ -94,8 +94,8 @@ def test_fitting_twice_gives_the_same_model(hasher, small_data, small_pairs):
 
 
 def test_shorter_codes_are_prefixes_of_longer_ones(hasher, small_data, small_pairs):
-    if isinstance(hasher, ITERATIVE):
-        return
+    if isinstance(hasher, ITERATIVE) or getattr(hasher, "rotate", False):
+        return  # a rotated code of few bits uses only the strongest directions
     long = clone(hasher).fit(small_data.train.views, small_pairs)
     short = clone(hasher).set_params(n_bits=2).fit(small_data.train.views, small_pairs)
     for modality in ("x", "y"):

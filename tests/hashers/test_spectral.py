@@ -110,7 +110,6 @@ def test_bad_parameters_of_diff_hash_raise_an_error(small_data, small_pairs, par
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"n_landmarks": 401}, "400 objects, fewer than n_landmarks=401"),
         ({"n_landmarks": 0}, "n_landmarks"),
         ({"landmarks": "best"}, "landmarks must be one of"),
         ({"landmarks": {"x": np.ones((3, 128)), "y": "random"}}, "only 1 are different"),
@@ -118,6 +117,9 @@ def test_bad_parameters_of_diff_hash_raise_an_error(small_data, small_pairs, par
         ({"bandwidth": 0.0}, "bandwidth"),
         ({"bandwidth": "wide"}, "bandwidth must be one of"),
         ({"kernel": "linear"}, "kernel must be"),
+        ({"width": 0.0}, "width"),
+        ({"width": 2.0, "bandwidth": "median"}, "Give only one of them"),
+        ({"shrinkage": "much"}, "shrinkage must be one of"),
     ],
 )
 def test_bad_parameters_of_kernel_diff_hash_raise_an_error(small_data, small_pairs, parameters, message):

@@ -1,4 +1,4 @@
-"""Centring, standardising and whitening give the mean and covariance they should."""
+"""Centring and standardising give the mean and variance they should."""
 
 from __future__ import annotations
 
@@ -26,24 +26,12 @@ def test_standardised_features_have_unit_variance(rows):
     np.testing.assert_allclose(LinearMap.fit(X, standardize=True).transform(X).std(axis=0), 1)
 
 
-def test_whitened_features_have_unit_covariance(rows):
-    X = rows
-    Z = LinearMap.fit(X, whiten=True, shrinkage=0.0).transform(X)
-    np.testing.assert_allclose(Z.T @ Z / len(Z), np.eye(4), atol=1e-8)
-
-
 def test_shrinkage_mixes_the_covariance_with_a_multiple_of_the_identity(rows):
     X = rows
     covariance = np.cov(X.T, bias=True)
     shrunk = 0.7 * covariance + 0.3 * np.trace(covariance) / 4 * np.eye(4)
     root = inverse_root(covariance, 0.3)
     np.testing.assert_allclose(root @ shrunk @ root, np.eye(4), atol=1e-8)
-
-
-def test_whitening_does_not_amplify_directions_without_variance(rng):
-    X = rng.normal(size=(30, 2)) @ np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
-    Z = LinearMap.fit(X, whiten=True, shrinkage=0.0).transform(X)
-    assert np.abs(Z).max() < 10
 
 
 def test_a_constant_feature_becomes_zero_and_only_constant_features_are_an_error(rng):
@@ -53,13 +41,17 @@ def test_a_constant_feature_becomes_zero_and_only_constant_features_are_an_error
         LinearMap.fit(np.full((5, 2), 0.1, dtype=np.float32))
 
 
-@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"whiten": True}, {"center": False}])
+@pytest.mark.parametrize("options", [{}, {"standardize": True}, {"matrix": True}, {"center": False}])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_sparse_and_dense_rows_have_the_same_projections(rng, options, dtype):
     X = rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.4)
     X = X.astype(dtype)
     P, a = rng.normal(size=(3, 5)), rng.normal(size=3)
-    dense, sparse = LinearMap.fit(X, **options), LinearMap.fit(scipy.sparse.csr_array(X), **options)
+    if "matrix" in options:
+        # Old model files have linear maps with a matrix that whitens.
+        dense = sparse = LinearMap(X.mean(axis=0), inverse_root(np.cov(X.T, bias=True), 0.01))
+    else:
+        dense, sparse = (LinearMap.fit(rows, **options) for rows in (X, scipy.sparse.csr_array(X)))
 
     expected = dense.project(X, P, a)
 

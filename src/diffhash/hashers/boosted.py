@@ -9,7 +9,10 @@ import numpy as np
 
 from ..errors import ParameterError, RankWarning
 from ..learning.boosting import boost
+from ..learning.view_difference import DifferenceSettings
+from ..learning.whitened_spaces import whiten_spaces
 from ..maps import FeatureMap, MappedView
+from ..maps.learning_space import LearningSpace, learning_space, plain_view
 from ..types import FloatArray
 from ..validation import check_count, check_number, check_seed
 from .base import BaseHasher, Learned, TrainingData
@@ -86,7 +89,7 @@ class BoostedHash(BaseHasher):
         center: bool | Mapping[str, bool] = True,
         standardize: bool | str | Mapping[str, bool | str] = "auto",
         whiten: bool | Mapping[str, bool] = False,
-        shrinkage: float | Mapping[str, float] = 0.01,
+        shrinkage: float | str | Mapping[str, float | str] = "auto",
         random_state: int | None = 0,
     ) -> None:
         self.n_bits = n_bits
@@ -129,12 +132,25 @@ class BoostedHash(BaseHasher):
             caller=self._caller,
         )
         maps: dict[str, FeatureMap] = {m: settings[m].fit_map(X) for m, X in data.views.items()}
-        views = {m: MappedView(X, maps[m]) for m, X in data.views.items()}
         rng = np.random.default_rng(self.random_state)
+        pairs = data.pairs.listed(*self.sample_size, rng, caller=self._caller)
+        spaces, _ = whiten_spaces(
+            [
+                learning_space(MappedView(X, maps[m]), by_rows=settings[m].whiten)
+                for m, X in data.views.items()
+            ],
+            [settings[m].shrinkage if settings[m].whiten else None for m in data.views],
+            pairs,
+            DifferenceSettings(gamma=1.0),
+            rng,
+            n_strengths=0,
+            who=[settings[m].who for m in data.views],
+        )
+        views = [space.view if space.view.whitening is None else _whitened_rows(space) for space in spaces]
         projections, thresholds, correlations = boost(
-            views[first],
-            views[second],
-            data.pairs.listed(*self.sample_size, rng, caller=self._caller),
+            views[0],
+            views[-1],
+            pairs,
             n_bits=self.n_bits,
             n_directions=self.n_directions,
             min_share=self.min_share,
@@ -150,7 +166,16 @@ class BoostedHash(BaseHasher):
             )
         return Learned(
             maps,
-            dict(zip((first, second), projections, strict=True)),
+            {
+                m: space.folded(P)
+                for m, space, P in zip((first, second), (spaces[0], spaces[-1]), projections, strict=True)
+            },
             dict(zip((first, second), thresholds, strict=True)),
             {"correlations": correlations},
         )
+
+
+def _whitened_rows(space: LearningSpace) -> MappedView:
+    """A view whose features are already whitened: boosting reads them once for every bit."""
+    assert space.view.whitening is not None, "the view is not whitened"
+    return plain_view(space.view.project(space.view.whitening))

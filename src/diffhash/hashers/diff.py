@@ -41,21 +41,26 @@ class DiffHash(SpectralHasher):
         Subtract the mean of each feature.
     standardize : bool or "auto", or dict by modality
         Divide each feature by its standard deviation, so that units do not matter. "auto" does this for
-        dense views only: in sparse views rare words would get too much weight. The paper uses False.
+        dense views and for views that are whitened: in other sparse views rare words would get too much
+        weight. The paper uses False.
     whiten : bool, or dict by modality
-        Decorrelate the features by the inverse root of their covariance; ``standardize`` then has no
-        further effect.
-    shrinkage : float in [0, 1], or dict by modality
-        Share of a multiple of the identity in the covariance that ``whiten`` inverts.
+        Decorrelate the features by the inverse root of their covariance, after ``standardize``. The model
+        has no whitening matrix: it is part of the projections.
+    shrinkage : float in [0, 1] or "auto", or dict by modality
+        Share of a multiple of the identity in the covariance that ``whiten`` inverts. "auto": a multiple
+        of the share of Ledoit and Wolf, chosen on held-out pairs; see
+        :data:`~diffhash.learning.whitened_spaces.SHRINKAGE_FACTORS`.
     rotate : bool
-        Use only the useful subspace: directions that are not stronger than those of shuffled pairs are
-        dropped. The others are rotated so that signs lose as little as possible. If there are fewer
-        directions than bits, several rotations are used, so ``n_bits`` may be larger than the number of
-        features. Codes are then not nested. Works best with ``whiten=True``. The paper uses False.
+        Use only the useful subspace: directions that are stronger than by chance on pairs that they were
+        not learned from. They are weighted by this strength and rotated so that signs lose as little as
+        possible. With fewer bits than directions the strongest are used. With more bits several rotations
+        are used, so ``n_bits`` may be larger than the number of features. Codes are then not nested. Works
+        best with ``whiten=True``. The paper uses False.
     statistic : {"product", "difference"}
         One view only: "difference" uses covariances of :math:`x - x'`, like LDAHash's diff-hash.
     random_state : int or None
-        Seed for ``rotate``: for the shuffled pairs and the starts of the rotations.
+        Seed for ``rotate`` and ``shrinkage="auto"``: for the folds of held-out objects, the shuffled pairs
+        and the starts of the rotations.
 
     Attributes
     ----------
@@ -102,7 +107,7 @@ class DiffHash(SpectralHasher):
         center: bool | Mapping[str, bool] = True,
         standardize: bool | str | Mapping[str, bool | str] = "auto",
         whiten: bool | Mapping[str, bool] = False,
-        shrinkage: float | Mapping[str, float] = 0.01,
+        shrinkage: float | str | Mapping[str, float | str] = "auto",
         rotate: bool = False,
         statistic: str = "product",
         random_state: int | None = 0,

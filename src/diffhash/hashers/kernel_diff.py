@@ -28,7 +28,8 @@ class KernelDiffHash(SpectralHasher):
     gamma : float
         Weight of the positives; the negatives have weight 1. See :class:`DiffHash`.
     n_landmarks : int, or dict by modality
-        Number of landmarks. Ignored for a modality whose landmarks are given.
+        Number of landmarks. If there are fewer different objects, all of them are landmarks; see
+        ``n_landmarks_``. Ignored for a modality whose landmarks are given.
     landmarks : {"random", "kmeans"} or array, or dict by modality
         Random objects, centres of k-means, or an array of shape (l, n_features).
     metric : {"diagonal", "euclidean", "mahalanobis", "hellinger"}, or dict by modality
@@ -40,26 +41,31 @@ class KernelDiffHash(SpectralHasher):
         "balanced": this median divided by the logarithm of the number of landmarks, which is much better
         with many features; see :func:`~diffhash.maps.kernel.landmark_bandwidth`. "auto": "balanced", but
         "median" with ``whiten``, because whitening a narrow kernel amplifies noise.
+    width : float or None, or dict by modality
+        If given, the bandwidth is this factor times the median squared distance between landmarks; then
+        ``bandwidth`` must be "auto".
     kernel : "gaussian" or function, or dict by modality
         A function ``kernel(X, landmarks)`` of your own must return floats of shape (n, l). It is not
         saved with the model: pass it again to :func:`diffhash.load`.
     center : bool, or dict by modality
         Subtract the mean of the kernel features. The default is False because centring lowers the
         accuracy on the paper's data.
-    shrinkage : float in [0, 1], or dict by modality
-        Shrinkage of the covariance of the features for "mahalanobis", and of the covariance of the kernel
-        features for ``whiten``.
+    shrinkage : float in [0, 1] or "auto", or dict by modality
+        Shrinkage of the covariance of the features for "mahalanobis" ("auto": 0.01), and of the covariance
+        of the kernel features for ``whiten`` ("auto": see :class:`DiffHash`).
     whiten : bool, or dict by modality
         Decorrelate the kernel features by the inverse root of their covariance.
     thresholds, miss_weight, min_share, n_bins, rotate, statistic
         See :class:`DiffHash`.
     random_state : int or None
-        Seed for drawing landmarks, and for ``rotate``.
+        Seed for drawing landmarks, and for ``rotate`` and ``shrinkage="auto"``.
 
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_, singular_values_
         See :class:`DiffHash`.
+    n_landmarks_ : dict by modality
+        Number of landmarks that are used.
 
     References
     ----------
@@ -86,9 +92,10 @@ class KernelDiffHash(SpectralHasher):
         landmarks: Any = "random",
         metric: str | Mapping[str, str] = "diagonal",
         bandwidth: float | str | Mapping[str, float | str] = "auto",
+        width: float | Mapping[str, float | None] | None = None,
         kernel: str | Kernel | Mapping[str, str | Kernel] = "gaussian",
         center: bool | Mapping[str, bool] = False,
-        shrinkage: float | Mapping[str, float] = 0.01,
+        shrinkage: float | str | Mapping[str, float | str] = "auto",
         thresholds: str = "joint",
         miss_weight: float = 1.0,
         min_share: float = 0.05,
@@ -104,6 +111,7 @@ class KernelDiffHash(SpectralHasher):
         self.landmarks = landmarks
         self.metric = metric
         self.bandwidth = bandwidth
+        self.width = width
         self.kernel = kernel
         self.center = center
         self.shrinkage = shrinkage
@@ -116,6 +124,11 @@ class KernelDiffHash(SpectralHasher):
         self.statistic = statistic
         self.random_state = random_state
 
+    @property
+    def n_landmarks_(self) -> dict[str, int]:
+        """Number of landmarks of each modality; fewer than asked for if there are fewer different objects."""
+        return {m: fitted.n_features_out for m, fitted in self._fitted("n_landmarks_").maps.items()}
+
     def _map_settings(self, data: TrainingData) -> dict[str, KernelSettings]:
         return kernel_settings(
             data.modalities,
@@ -123,6 +136,7 @@ class KernelDiffHash(SpectralHasher):
             landmarks=self.landmarks,
             metric=self.metric,
             bandwidth=self.bandwidth,
+            width=self.width,
             kernel=self.kernel,
             center=self.center,
             whiten=self.whiten,

@@ -10,15 +10,16 @@ from typing import Any, TypeVar
 import scipy.sparse
 
 from ..errors import ParameterError
-from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
+from ..maps import FeatureMap, KernelMap, LinearMap
 from ..maps.kernel import Kernel
 from ..maps.landmarks import choose_landmarks
-from ..maps.whitening import whitening_matrix
 from ..validation import by_modality, check_choice, check_count, check_flag, check_number, check_seed
 
 __all__ = ["KernelSettings", "LinearSettings", "MapSettings", "kernel_settings", "linear_settings"]
 
 T = TypeVar("T")
+#: Shrinkage "auto" of the covariance for the metric "mahalanobis".
+MAHALANOBIS_SHRINKAGE = 0.01
 _METRICS = ("euclidean", "diagonal", "mahalanobis", "hellinger")
 
 
@@ -31,7 +32,7 @@ class MapSettings(ABC):
     center : bool
         Whether the features are centred.
     whiten : bool
-    shrinkage : float
+    shrinkage : float or "auto"
         Shrinkage of the covariance matrix, used by whitening.
     who : str
         Function and modality, for error messages.
@@ -39,16 +40,12 @@ class MapSettings(ABC):
 
     center: bool
     whiten: bool
-    shrinkage: float
+    shrinkage: float | str
     who: str
 
     @abstractmethod
     def fit_map(self, X: Any) -> FeatureMap:
         """Learn the feature map from the rows of a view."""
-
-    def view(self, X: Any, feature_map: FeatureMap) -> MappedView:
-        """The rows of a view, seen through its fitted map."""
-        return MappedView(X, feature_map)
 
 
 @dataclass(frozen=True)
@@ -63,8 +60,6 @@ class LinearSettings(MapSettings):
             X,
             center=self.center,
             standardize=self.standardize,
-            whiten=self.whiten,
-            shrinkage=self.shrinkage,
             who=self.who,
         )
 
@@ -77,6 +72,7 @@ class KernelSettings(MapSettings):
     landmarks: Any
     metric: str
     bandwidth: float | str
+    width: float | None
     kernel: Kernel | None
     random_state: int | None
     caller: str
@@ -97,19 +93,12 @@ class KernelSettings(MapSettings):
             landmarks,
             metric=self.metric,
             bandwidth=self._bandwidth,
-            shrinkage=self.shrinkage,
+            width=self.width,
+            shrinkage=MAHALANOBIS_SHRINKAGE if isinstance(self.shrinkage, str) else self.shrinkage,
             center=self.center,
             kernel=self.kernel,
             who=self.who,
         )
-
-    def view(self, X: Any, feature_map: FeatureMap) -> MappedView:
-        """The rows of a view, seen through its fitted map, which whitens if asked for."""
-        view = MappedView(X, feature_map)
-        if not self.whiten:
-            return view
-        assert isinstance(feature_map, KernelMap)
-        return view.with_map(feature_map.whitened(whitening_matrix(view, self.shrinkage)))
 
     @property
     def _bandwidth(self) -> float | str:
@@ -129,7 +118,7 @@ def linear_settings(
     center: bool | Mapping[str, bool],
     standardize: bool | str | Mapping[str, bool | str],
     whiten: bool | Mapping[str, bool],
-    shrinkage: float | Mapping[str, float],
+    shrinkage: float | str | Mapping[str, float | str],
     caller: str,
 ) -> dict[str, LinearSettings]:
     """Check the parameters of linear maps and resolve them for each modality of ``views``."""
@@ -137,11 +126,12 @@ def linear_settings(
     found = {}
     for m in modalities:
         scaled = _of(standardize, m, modalities, "standardize", caller)
+        whitened = check_flag(_of(whiten, m, modalities, "whiten", caller), "whiten", caller=caller)
         if isinstance(scaled, str) and scaled == "auto":
-            scaled = not scipy.sparse.issparse(views[m])
+            scaled = whitened or not scipy.sparse.issparse(views[m])
         found[m] = LinearSettings(
             center=check_flag(_of(center, m, modalities, "center", caller), "center", caller=caller),
-            whiten=check_flag(_of(whiten, m, modalities, "whiten", caller), "whiten", caller=caller),
+            whiten=whitened,
             shrinkage=_shrinkage(shrinkage, m, modalities, caller),
             who=f"{caller}: modality {m!r}",
             standardize=check_flag(scaled, "standardize", caller=caller),
@@ -156,10 +146,11 @@ def kernel_settings(
     landmarks: Any,
     metric: str | Mapping[str, str],
     bandwidth: float | str | Mapping[str, float | str],
+    width: float | Mapping[str, float | None] | None,
     kernel: Any,
     center: bool | Mapping[str, bool],
     whiten: bool | Mapping[str, bool],
-    shrinkage: float | Mapping[str, float],
+    shrinkage: float | str | Mapping[str, float | str],
     random_state: int | None,
     caller: str,
 ) -> dict[str, KernelSettings]:
@@ -183,6 +174,11 @@ def kernel_settings(
                 _of(metric, m, modalities, "metric", caller), "metric", _METRICS, caller=caller
             ),
             bandwidth=_checked_bandwidth(_of(bandwidth, m, modalities, "bandwidth", caller), caller),
+            width=_checked_width(
+                _of(width, m, modalities, "width", caller),
+                _of(bandwidth, m, modalities, "bandwidth", caller),
+                caller,
+            ),
             kernel=_checked_kernel(_of(kernel, m, modalities, "kernel", caller), caller),
             random_state=random_state,
             caller=caller,
@@ -196,8 +192,10 @@ def _of(value: T | Mapping[str, T], modality: str, modalities: tuple[str, ...], 
     return by_modality(value, modalities, name, caller=caller)[modality]
 
 
-def _shrinkage(value: Any, modality: str, modalities: tuple[str, ...], caller: str) -> float:
+def _shrinkage(value: Any, modality: str, modalities: tuple[str, ...], caller: str) -> float | str:
     chosen = _of(value, modality, modalities, "shrinkage", caller)
+    if isinstance(chosen, str):
+        return check_choice(chosen, "shrinkage", ("auto",), caller=caller)
     return check_number(chosen, "shrinkage", caller=caller, high=1.0)
 
 
@@ -205,6 +203,16 @@ def _checked_bandwidth(value: Any, caller: str) -> float | str:
     if isinstance(value, str):
         return check_choice(value, "bandwidth", ("auto", "balanced", "median"), caller=caller)
     return check_number(value, "bandwidth", caller=caller, open_low=True, high=1e300)
+
+
+def _checked_width(value: Any, bandwidth: Any, caller: str) -> float | None:
+    if value is None:
+        return None
+    if not isinstance(bandwidth, str) or bandwidth != "auto":
+        raise ParameterError(
+            f"{caller}: width={value!r} and bandwidth={bandwidth!r} both set the bandwidth. Give only one of them."
+        )
+    return check_number(value, "width", caller=caller, open_low=True, high=1e12)
 
 
 def _checked_kernel(value: Any, caller: str) -> Kernel | None:

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, RankWarning, TooManyBitsError
-from ..learning.projections import numerical_rank
-from ..learning.subspace import decompose_difference, rotated_directions
+from ..learning.cross_fit import N_DIRECTIONS
+from ..learning.projections import decompose_difference, numerical_rank
+from ..learning.subspace import rotated_directions
 from ..learning.thresholds import ThresholdSettings, fit_thresholds
 from ..learning.view_difference import DifferenceSettings, view_difference
+from ..learning.whitened_spaces import whiten_spaces
 from ..maps import FeatureMap, MappedView
+from ..maps.learning_space import LearningSpace, learning_space
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_flag, check_number, check_seed
 from .base import BaseHasher, Learned, TrainingData
@@ -75,34 +78,47 @@ class SpectralHasher(BaseHasher):
         maps = {m: settings[m].fit_map(X) for m, X in data.views.items()}
         if not self.rotate:
             self._check_bits(maps)
-        views = {m: settings[m].view(X, maps[m]) for m, X in data.views.items()}
-        directions, values = self._directions(data, views, settings)
-        folded = {m: views[m].map.folded(P) for m, P in directions.items()}
-        maps = {m: feature_map for m, (feature_map, _) in folded.items()}
-        projections = {m: P for m, (_, P) in folded.items()}
-        thresholds = self._thresholds(data, {m: views[m].project(P) for m, P in projections.items()})
+        spaces = {
+            m: learning_space(
+                MappedView(X, maps[m]),
+                by_rows=self.rotate or settings[m].whiten,
+                min_rank=0 if self.rotate else self.n_bits,
+            )
+            for m, X in data.views.items()
+        }
+        projections, values = self._projections(data, spaces, settings)
+        projected = {m: spaces[m].features.project(P) for m, P in projections.items()}
+        thresholds = self._thresholds(data, projected)
         return Learned(maps, projections, thresholds, {"singular_values": values})
 
-    def _directions(
-        self, data: TrainingData, views: Mapping[str, MappedView], settings: Mapping[str, MapSettings]
+    def _projections(
+        self, data: TrainingData, spaces: Mapping[str, LearningSpace], settings: Mapping[str, MapSettings]
     ) -> tuple[dict[str, FloatArray], FloatArray]:
-        """Projections of the (whitened) features of each modality, and singular values."""
-        x, y = views[data.first], views[data.second]
-        # Shuffling does not change the means, so `rotate` compares centred sums only.
+        """Projections of the mapped features of each modality, and singular values."""
+        # Strengths on held-out pairs compare directions around the mean, so `rotate` centres all sums.
         center = tuple(
-            self.rotate or views[m].whitening is not None or settings[m].center
-            for m in (data.first, data.second)
+            self.rotate or settings[m].whiten or settings[m].center for m in (data.first, data.second)
         )
         difference = DifferenceSettings(self.gamma, self.statistic, (center[0], center[1]))
+        rng = np.random.default_rng(self.random_state)
+        whitened, useful = whiten_spaces(
+            list(spaces.values()),
+            [settings[m].shrinkage if settings[m].whiten else None for m in spaces],
+            data.pairs,
+            difference,
+            rng,
+            n_strengths=max(self.n_bits, N_DIRECTIONS) if self.rotate else 0,
+            who=[settings[m].who for m in spaces],
+        )
+        x, y = whitened[0].view, whitened[-1].view
         if self.rotate:
-            rng = np.random.default_rng(self.random_state)
-            P, Q, values = rotated_directions(x, y, data.pairs, difference, self.n_bits, rng)
+            P, Q, values = rotated_directions(x, y, data.pairs, difference, useful, self.n_bits, rng)
         else:
             matrix = view_difference(x, y, data.pairs, difference)
             found = decompose_difference(matrix, self.n_bits, one_view=data.pairs.one_view)
             P, Q, values = found.P, found.Q, found.strengths
             self._warn_about_rank(values, x.dtype, data)
-        return {data.first: P, data.second: Q}, values
+        return {data.first: whitened[0].folded(P), data.second: whitened[-1].folded(Q)}, values
 
     def _thresholds(self, data: TrainingData, projected: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         settings = ThresholdSettings(self.thresholds, self.miss_weight, self.min_share, self.n_bins)

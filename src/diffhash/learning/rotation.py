@@ -19,7 +19,7 @@ def bits_in_subspace(
     values : one or two arrays of shape (n, rank)
         Coordinates of each view along the paired directions.
     strengths : array of shape (rank,), decreasing
-        Weights of the coordinates.
+        Weights of the coordinates, up to a common factor.
     n_bits : int
         May be more than ``rank``.
     rng : Generator
@@ -32,7 +32,7 @@ def bits_in_subspace(
     weights = strengths / strengths[0] if strengths[0] > 0 else np.ones_like(strengths)
     weighted = [(v - v.mean(axis=0)) * weights.astype(v.dtype) for v in values]
     # Signs approximate the values best if the values have about the size of signs.
-    spreads = [float(v.std()) or 1.0 for v in weighted]
+    spreads = [float(v.std(dtype=np.float64)) or 1.0 for v in weighted]
     stacked = [sample_rows(v / spread, rng) for v, spread in zip(weighted, spreads, strict=True)]
     frame = rotated_frame(np.concatenate(stacked).astype(np.float64), n_bits, rng)
     return [weights[:, None] * frame / spread for spread in spreads]

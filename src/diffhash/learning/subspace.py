@@ -7,7 +7,6 @@ that are stronger span the useful subspace. A fitted rotation then turns it into
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
@@ -16,13 +15,13 @@ import scipy.sparse.linalg
 from ..maps import MappedView
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
-from .projections import eigen_projections, singular_projections
+from .cross_fit import CrossFit, determined
+from .projections import Subspace, decompose_difference, leading_directions
 from .rotation import bits_in_subspace
 from .view_difference import DifferenceSettings, view_difference
 
 __all__ = [
-    "Subspace",
-    "decompose_difference",
+    "direction_weights",
     "largest_strength",
     "rotated_directions",
     "shuffled_differences",
@@ -36,39 +35,6 @@ N_PERMUTATIONS = 5
 _MAX_DIRECTIONS = 256
 #: Up to this size a full eigenvalue decomposition is as fast as Lanczos' method.
 _MAX_FULL_DECOMPOSITION = 256
-
-
-@dataclass(frozen=True)
-class Subspace:
-    """Paired directions of two views, the strongest first; with one view both sides are the same.
-
-    Attributes
-    ----------
-    P, Q : arrays of shape (rank, d), (rank, d')
-        Rows are orthonormal.
-    strengths : array of shape (rank,)
-        Singular values; with one view, magnitudes of the negative eigenvalues.
-    """
-
-    P: FloatArray
-    Q: FloatArray
-    strengths: FloatArray
-
-    def first(self, rank: int) -> Subspace:
-        """The strongest directions only."""
-        return Subspace(self.P[:rank], self.Q[:rank], self.strengths[:rank])
-
-
-def decompose_difference(matrix: FloatArray, n_directions: int, *, one_view: bool) -> Subspace:
-    """The directions that minimise the paper's trace: singular vectors, or eigenvectors with one view.
-
-    ``strengths`` has an entry for every direction, also for those after the first ``n_directions``.
-    """
-    if one_view:
-        P, values = eigen_projections(matrix, n_directions)
-        # Only directions with negative eigenvalues lower the loss.
-        return Subspace(P, P, np.maximum(-values, 0.0))
-    return Subspace(*singular_projections(matrix, n_directions))
 
 
 def _approximate_directions(matrix: FloatArray) -> Subspace:
@@ -170,6 +136,7 @@ def rotated_directions(
     y: MappedView,
     pairs: ResolvedPairs,
     settings: DifferenceSettings,
+    useful: CrossFit | None,
     n_bits: int,
     rng: np.random.Generator,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -181,20 +148,62 @@ def rotated_directions(
         The same object with one view.
     pairs : ResolvedPairs
     settings : DifferenceSettings
+    useful : CrossFit or None
+        How strong the directions are on held-out pairs. None if there are too few objects to know; then
+        every direction is used, weighted by its strength on the training pairs.
     n_bits : int
-        May be more than the number of useful directions.
+        With fewer bits than useful directions, only the ``n_bits`` strongest are used.
     rng : Generator
-        Shuffles the objects and gives the starts of the rotations.
+        Gives the starts of the rotations.
 
     Returns
     -------
     P, Q : arrays of shape (n_bits, d), (n_bits, d')
+        Projections of the whitened features.
     strengths : array of shape (rank,)
-        Strength of each useful direction.
+        Strength of each useful direction on the training pairs.
     """
     matrix = view_difference(x, y, pairs, settings)
-    shuffled = shuffled_differences(x, y, pairs, settings, rng)
-    found = useful_subspace(matrix, shuffled, rng, one_view=pairs.one_view)
-    coordinates = [x.project(found.P)] if pairs.one_view else [x.project(found.P), y.project(found.Q)]
-    mixes = bits_in_subspace(coordinates, found.strengths, n_bits, rng)
+    limit = n_bits if useful is None else min(useful.limit or n_bits, n_bits)
+    found = determined(leading_directions(matrix, limit, one_view=pairs.one_view))
+    rank = len(found.strengths)
+    weights = found.strengths if useful is None else direction_weights(useful.first(rank), pairs)
+    sides = ((x, found.P),) if pairs.one_view else ((x, found.P), (y, found.Q))
+    coordinates = [view.project(view.folded(directions)) for view, directions in sides]
+    mixes = bits_in_subspace(coordinates, weights, n_bits, rng)
     return mixes[0].T @ found.P, mixes[-1].T @ found.Q, found.strengths
+
+
+def direction_weights(strengths: FloatArray, pairs: ResolvedPairs) -> FloatArray:
+    """Weights of directions from their strengths on held-out pairs; decreasing, the first is 1.
+
+    If objects have several partners (labels), the weight is the square root of the strength: the product
+    of two coordinates then counts as much as the direction is strong. If objects have one partner, the
+    strong directions must count more to tell it from all other objects; the weight is the strength.
+
+    Examples
+    --------
+    >>> import diffhash as dh
+    >>> pairs = dh.Pairs.aligned(8).resolve(8, 8, caller="example")
+    >>> direction_weights(np.array([0.8, 0.3, 0.5, 0.2]), pairs)
+    array([1.  , 0.5 , 0.5 , 0.25])
+    """
+    smooth = _decreasing(strengths)
+    if smooth[0] <= 0:
+        return np.ones(len(strengths))
+    n_partners = pairs.n_positive / max(pairs.n_x, pairs.n_y) * (2 if pairs.one_view else 1)
+    # With a weight of 0 a bit could be constant.
+    return np.asarray(np.maximum(smooth / smooth[0], 1e-6) ** (0.5 if n_partners >= 2 else 1.0))
+
+
+def _decreasing(values: FloatArray) -> FloatArray:
+    """The decreasing sequence that is nearest to the values (isotonic regression).
+
+    Its entry k is the smallest over a <= k of the largest over b >= k of the mean of the values a to b.
+    """
+    n = len(values)
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    lengths = np.arange(1, n + 1) - np.arange(n)[:, None]
+    means = np.where(lengths > 0, (sums[1:] - sums[:-1, None]) / np.maximum(lengths, 1), -np.inf)
+    largest = np.maximum.accumulate(means[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray(np.diagonal(np.minimum.accumulate(largest, axis=0)))

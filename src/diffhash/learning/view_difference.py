@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from ..errors import InputError
 from ..maps import MappedView
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
@@ -70,6 +71,8 @@ def view_difference(
         else:
             positive, negative = moments.covariances(center=settings.center)
         matrix = covariance_difference(positive, negative, gamma)
+    if not np.isfinite(matrix).all():
+        raise InputError("fit: products of features are infinite. Divide the features by a constant.")
     # Whitening the d x d' matrix costs less than whitening every row.
     matrix = matrix if x.whitening is None else x.whitening @ matrix
     return matrix if y.whitening is None else matrix @ y.whitening

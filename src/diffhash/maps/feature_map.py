@@ -42,19 +42,6 @@ class FeatureMap(ABC):
         """
         return None
 
-    @property
-    def whitening(self) -> FloatArray | None:
-        """Symmetric matrix by which the result of :meth:`transform` must still be multiplied, or None.
-
-        Whitening every row costs a matrix product per row. Instead, sums and projections are whitened,
-        which costs one product for all rows.
-        """
-        return None
-
-    def folded(self, projection: FloatArray) -> tuple[FeatureMap, FloatArray]:
-        """A map without :attr:`whitening`, and a projection that gives the same values with this map."""
-        return self, projection
-
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays, from which :func:`map_from_state` restores the map."""

@@ -41,8 +41,6 @@ class KernelMap(FeatureMap):
         ``kernel(X, landmarks)``, used instead of the Gaussian kernel.
     root : bool
         Compare the square roots of the features (Hellinger distance, for histograms).
-    whitening : array of shape (n_landmarks, n_landmarks), or None
-        Used while learning. In a model it is part of the projections, see :meth:`folded`.
     """
 
     kind = "kernel"
@@ -55,7 +53,6 @@ class KernelMap(FeatureMap):
         mean: FloatArray | None = None,
         kernel: Kernel | None = None,
         root: bool = False,
-        whitening: FloatArray | None = None,
     ) -> None:
         self.landmarks = landmarks
         self.scale = scale
@@ -63,7 +60,6 @@ class KernelMap(FeatureMap):
         self.mean = mean
         self.kernel = kernel
         self.root = root
-        self._whitening = whitening
         self.n_features_out, self.n_features_in = landmarks.shape
         # Distances are computed after subtracting the mean of the landmarks, to avoid cancellation.
         points = _signed_root(landmarks) if root else landmarks
@@ -78,6 +74,7 @@ class KernelMap(FeatureMap):
         *,
         metric: str = "diagonal",
         bandwidth: float | str = "balanced",
+        width: float | None = None,
         shrinkage: float = 0.01,
         center: bool = False,
         kernel: Kernel | None = None,
@@ -95,6 +92,9 @@ class KernelMap(FeatureMap):
             roots of the features; for features that are never negative, such as histograms.
         bandwidth : float, "balanced" or "median"
             In units of :math:`d^2`; for the two rules see :func:`landmark_bandwidth`.
+        width : float, optional
+            If given, the bandwidth is this factor times the median squared distance between landmarks, and
+            ``bandwidth`` is ignored.
         shrinkage : float in [0, 1]
             Shrinkage of the covariance for "mahalanobis".
         center : bool
@@ -113,14 +113,16 @@ class KernelMap(FeatureMap):
                     "values. Use 'diagonal' or 'euclidean'."
                 )
             scale = _metric_scale(X, metric, shrinkage, who)
-            if isinstance(bandwidth, str):
+            if width is not None or isinstance(bandwidth, str):
                 points = _signed_root(landmarks) if root else landmarks
-                width = landmark_bandwidth(_scaled(points, scale), bandwidth, who=who)
+                rule = bandwidth if width is None else "median"
+                found = landmark_bandwidth(_scaled(points, scale), str(rule), who=who)
+                h = found if width is None else width * found
             else:
-                width = float(bandwidth)
+                h = float(bandwidth)
         else:
-            width = 1.0
-        fitted = cls(landmarks, scale, width, None, kernel, root)
+            h = 1.0
+        fitted = cls(landmarks, scale, h, None, kernel, root)
         if center:
             total = np.zeros(len(landmarks))
             for rows in block_rows(X.shape[0], max(landmarks.shape)):
@@ -147,29 +149,8 @@ class KernelMap(FeatureMap):
             )
         return values if self.mean is None else values - self.mean.astype(values.dtype)
 
-    @property
-    def whitening(self) -> FloatArray | None:
-        """Symmetric inverse root of the covariance of the kernel features, or None."""
-        return self._whitening
-
-    def whitened(self, matrix: FloatArray) -> KernelMap:
-        """The same map with another :attr:`whitening`."""
-        return self._with_whitening(matrix)
-
-    def folded(self, projection: FloatArray) -> tuple[KernelMap, FloatArray]:
-        """A map without whitening, and a projection that gives the same values with this map."""
-        if self._whitening is None:
-            return self, projection
-        return self._with_whitening(None), projection @ self._whitening
-
-    def _with_whitening(self, matrix: FloatArray | None) -> KernelMap:
-        return KernelMap(
-            self.landmarks, self.scale, self.bandwidth, self.mean, self.kernel, self.root, matrix
-        )
-
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays."""
-        assert self._whitening is None, "fold the whitening into the projection before saving"
         arrays = {"landmarks": self.landmarks}
         if self.scale is not None:
             arrays["scale"] = self.scale

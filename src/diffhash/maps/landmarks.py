@@ -17,7 +17,9 @@ __all__ = ["choose_landmarks", "count_distinct"]
 def choose_landmarks(
     X: Any, n_landmarks: int, how: Any, random_state: int | None, *, caller: str, modality: str
 ) -> FloatArray:
-    """Landmarks of one modality, of shape (n_landmarks, n_features). No two of them are equal.
+    """Landmarks of one modality. No two of them are equal.
+
+    There are ``n_landmarks``, or fewer if there are fewer different objects (or centres of k-means).
 
     Parameters
     ----------
@@ -34,6 +36,8 @@ def choose_landmarks(
     --------
     >>> choose_landmarks(np.eye(3), 2, "random", 0, caller="example", modality="x").shape
     (2, 3)
+    >>> choose_landmarks(np.eye(3), 1000, "random", 0, caller="example", modality="x").shape
+    (3, 3)
     """
     who = f"{caller}: modality {modality!r}"
     if not isinstance(how, str):
@@ -51,11 +55,7 @@ def choose_landmarks(
                 "Remove the repeated ones."
             )
         return given
-    if X.shape[0] < n_landmarks:
-        raise ParameterError(
-            f"{who} has {X.shape[0]} objects, fewer than n_landmarks={n_landmarks}. "
-            f"Set n_landmarks to at most {X.shape[0]}."
-        )
+    n_landmarks = min(n_landmarks, X.shape[0])
     rng = np.random.default_rng(random_state)
     if how == "kmeans":
         # Imported here because scikit-learn is slow to import and k-means is rarely used.
@@ -63,23 +63,15 @@ def choose_landmarks(
 
         model = MiniBatchKMeans(n_landmarks, random_state=random_state, n_init=1, batch_size=4096)
         centres = np.ascontiguousarray(model.fit(X).cluster_centers_, dtype=X.dtype)
-        n_distinct = len(_distinct_rows(centres))
-        if n_distinct < n_landmarks:
-            raise ParameterError(
-                f"{who} gives only {n_distinct} different centres, fewer than n_landmarks={n_landmarks}. "
-                f"Set n_landmarks to at most {n_distinct}."
-            )
-        return centres
+        # Centres of the same objects differ by rounding errors.
+        size = np.abs(centres).max(axis=0)
+        distinct = _distinct_rows(np.round(centres / np.where(size > 0, size, 1), 6))
+        return centres if len(distinct) == n_landmarks else centres[np.sort(distinct)]
     drawn = _take(X, rng.choice(X.shape[0], size=n_landmarks, replace=False))
     if len(_distinct_rows(drawn)) == n_landmarks:
         return drawn
     # Some drawn objects are equal: draw again from the distinct objects.
     rows = _distinct_rows(X.toarray() if scipy.sparse.issparse(X) else X)
-    if len(rows) < n_landmarks:
-        raise ParameterError(
-            f"{who} has only {len(rows)} different objects, fewer than n_landmarks={n_landmarks}. "
-            f"Set n_landmarks to at most {len(rows)}."
-        )
     return _take(X, rng.permutation(rows)[:n_landmarks])
 
 

@@ -1,4 +1,4 @@
-"""Affine feature maps: centre, standardise or whiten."""
+"""Affine feature maps: centre and standardise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class LinearMap(FeatureMap):
     mean : array of shape (n_features,)
         :math:`\mu`; zeros for no centring.
     scale : array of shape (n_features,) or (n_features, n_features), or None
-        :math:`A`, as a diagonal or a symmetric matrix; None for the identity.
+        :math:`A`, as a diagonal or a symmetric matrix; None for the identity. Models that were saved by
+        older versions may have a matrix that whitens.
 
     Examples
     --------
@@ -50,8 +51,6 @@ class LinearMap(FeatureMap):
         *,
         center: bool = True,
         standardize: bool = False,
-        whiten: bool = False,
-        shrinkage: float = 0.01,
         who: str = "LinearMap.fit",
     ) -> Self:
         """Learn the map from the rows of one view.
@@ -63,23 +62,15 @@ class LinearMap(FeatureMap):
             Subtract the mean of the rows.
         standardize : bool
             Divide each feature by its standard deviation. A constant feature is not scaled.
-        whiten : bool
-            Multiply by the inverse square root of the covariance matrix.
-        shrinkage : float in [0, 1]
-            Before whitening, the covariance is replaced by ``1 - shrinkage`` times itself plus
-            ``shrinkage`` times the average variance times the identity.
         who : str
             Prefix of error messages.
         """
-        mean, variance, covariance = row_moments(X, full=whiten)
+        mean, variance, _ = row_moments(X)
         varies = variance > 0
         if not varies.any():
             raise InputError(f"{who}: every feature is constant, so there is nothing to learn from.")
         scale: FloatArray | None = None
-        if whiten:
-            assert covariance is not None
-            scale = inverse_root(covariance, shrinkage)
-        elif standardize:
+        if standardize:
             scale = 1.0 / np.sqrt(np.where(varies, variance, 1.0))
         return cls(mean if center else np.zeros_like(mean), scale)
 

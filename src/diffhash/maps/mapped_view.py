@@ -45,11 +45,17 @@ class MappedView:
     keep_bytes : int
         Cache the features of the whole view if they take at most this many bytes. Several passes then
         compute them only once.
+
+    Attributes
+    ----------
+    whitening : symmetric array of shape (n_features, n_features), or None
+        A matrix by which the features must still be multiplied, see :meth:`whitened`.
     """
 
     def __init__(self, X: Any, feature_map: FeatureMap, keep_bytes: int = KEEP_BYTES) -> None:
         self.X = X
         self.map = feature_map
+        self.whitening: FloatArray | None = None
         self.n_rows: int = X.shape[0]
         self.n_features = feature_map.n_features_out
         self.dtype = X.dtype
@@ -94,16 +100,28 @@ class MappedView:
     def _stays_sparse(self) -> bool:
         return bool(scipy.sparse.issparse(self.X) and scipy.sparse.issparse(self.map.transform(self.X[:1])))
 
-    @property
-    def whitening(self) -> FloatArray | None:
-        """The matrix that whitens the features, see :attr:`FeatureMap.whitening`."""
-        return self.map.whitening
+    def whitened(self, matrix: FloatArray) -> MappedView:
+        """The same features with another :attr:`whitening`.
 
-    def with_map(self, feature_map: FeatureMap) -> MappedView:
-        """The same rows with another map that has the same ``transform``; cached features are kept."""
-        result = MappedView(self.X, feature_map)
-        result._keep, result._whole = self._keep, self._whole
+        Whitening every row costs a matrix product per row. Instead, sums and projections are whitened,
+        which costs one product for all rows.
+        """
+        result = MappedView(self.X, self.map)
+        result.whitening, result._keep, result._whole = matrix, self._keep, self._whole
         return result
+
+    def folded(self, projection: FloatArray) -> FloatArray:
+        """The projection of the features that gives what ``projection`` gives of the whitened features."""
+        return projection if self.whitening is None else np.asarray(projection @ self.whitening)
+
+    def centred_rows(self, rows: Any = None) -> FloatArray:
+        """Features of some rows (all by default) as a dense float64 array, :attr:`offset` subtracted."""
+        if rows is None:
+            found = self.rows(slice(None))
+        else:
+            found = self.map.transform(self.X[rows]) if self._whole is None else self._whole[rows]
+        array = np.asarray(found.toarray() if scipy.sparse.issparse(found) else found, dtype=np.float64)
+        return array - self.offset if self.offset.any() else array
 
     @property
     def offset(self) -> FloatArray:

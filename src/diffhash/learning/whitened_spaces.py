@@ -1,0 +1,87 @@
+"""Whiten one or two views, with a shrinkage that is chosen on held-out pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..maps.learning_space import LearningSpace
+from ..maps.whitening import spectrum
+from ..pairs.resolved import ResolvedPairs
+from .cross_fit import N_DIRECTIONS, CrossFit, Shrinkage, cross_fitted_strengths
+from .view_difference import DifferenceSettings
+
+__all__ = ["SHRINKAGE_FACTORS", "whiten_spaces"]
+
+#: Factors of the odds of the Ledoit-Wolf shrinkage that are tried. That shrinkage makes the covariance as
+#: accurate as possible; directions that are learned from its inverse often need more.
+SHRINKAGE_FACTORS = (1.0, 4.0, 16.0)
+
+
+def whiten_spaces(
+    spaces: Sequence[LearningSpace],
+    wanted: Sequence[float | str | None],
+    pairs: ResolvedPairs,
+    settings: DifferenceSettings,
+    rng: np.random.Generator,
+    *,
+    n_strengths: int,
+    who: Sequence[str],
+) -> tuple[list[LearningSpace], CrossFit | None]:
+    """Whiten the features of one or two views.
+
+    Parameters
+    ----------
+    spaces : one or two LearningSpace
+    wanted : for each space, a shrinkage, "auto", or None
+        "auto": the multiple of the Ledoit-Wolf shrinkage whose directions are strongest on held-out pairs;
+        both views use the same factor. None: the view is not whitened.
+    pairs : ResolvedPairs
+    settings : DifferenceSettings
+    rng : Generator
+    n_strengths : int
+        Number of directions whose strengths on held-out pairs are wanted. 0: strengths are computed only
+        to choose a shrinkage.
+    who : for each space, the prefix of error messages
+
+    Returns
+    -------
+    spaces : list of LearningSpace
+        Whitened as wanted.
+    strengths : CrossFit or None
+        Strengths of the directions of these spaces on held-out pairs. None if they are not needed, or if
+        there are too few objects.
+    """
+    automatic = "auto" in wanted
+    candidates = [
+        [_shrinkage(how, factor) for how in wanted] for factor in (SHRINKAGE_FACTORS if automatic else (1.0,))
+    ]
+    fits: list[CrossFit] = []
+    if automatic or n_strengths:
+        fits = cross_fitted_strengths(
+            spaces[0].features,
+            spaces[-1].features,
+            pairs,
+            settings,
+            [(each[0], each[-1]) for each in candidates],
+            rng,
+            n_directions=n_strengths or N_DIRECTIONS,
+        )
+    best = int(np.argmax([fit.total for fit in fits])) if fits else 0
+    whitened = [
+        space if how is None else _whitened(space, how, name)
+        for space, how, name in zip(spaces, candidates[best], who, strict=True)
+    ]
+    return whitened, fits[best] if fits else None
+
+
+def _shrinkage(wanted: float | str | None, factor: float) -> Shrinkage | None:
+    if wanted is None:
+        return None
+    return Shrinkage(factor=factor) if isinstance(wanted, str) else Shrinkage(value=wanted)
+
+
+def _whitened(space: LearningSpace, how: Shrinkage, who: str) -> LearningSpace:
+    covariance = spectrum(space.view, space.features.n_features, who=who)
+    return space.whitened(covariance.inverse_root(how.of(covariance)))
