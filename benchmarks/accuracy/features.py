@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 from ..datasets import Task
@@ -47,25 +48,29 @@ def _plain(settings: dict[str, Setting]) -> dict[str, list[Any]]:
 
 
 class FeatureSets:
-    """A task in each set of features, made when it is first asked for.
+    """A task in each set of features, made when it is first asked for; so is the choice.
 
     ``seconds`` has the CPU time of fitting and applying the maps, by set: to the training rows, and to
     the test rows.
     """
 
-    def __init__(self, task: Task, representations: Representations, seed: int) -> None:
+    def __init__(self, task: Task, seed: int, choose: Callable[[], Representations]) -> None:
         self.raw = task
-        self.names = list(representations.sets)
-        self._settings = representations.sets
+        self.choose = choose
         self._seed = seed
         self._made: dict[str, Task] = {}
         self.seconds: dict[str, tuple[float, float]] = {}
 
+    @property
+    def names(self) -> list[str]:
+        return list(self.choose().sets)
+
     def __getitem__(self, name: str) -> Task:
         if name not in self._made:
+            settings = self.choose().sets[name]
             started = time.process_time()
             maps = {
-                modality: Representation(self._settings[name][modality], random_state=self._seed).fit(X)
+                modality: Representation(settings[modality], random_state=self._seed).fit(X)
                 for modality, X in self.raw.train.items()
             }
             train = {modality: maps[modality].transform(X) for modality, X in self.raw.train.items()}

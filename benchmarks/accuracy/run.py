@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -64,18 +66,13 @@ def measure(
             continue
         task = dataset.load(seed, source)
         results.data["sizes"] = sizes(task)
-        if not results.data["representations"]:
-            # The choice, like every setting, is made on the training rows of the first seed.
-            chosen = Representations.choose(task if seed == 0 else dataset.load(0, source))
-            results.data["representations"] = chosen.kept
-        representations = Representations(results.data["representations"])
-        features = FeatureSets(task, representations, seed)
+        features = FeatureSets(task, seed, partial(chosen_representations, results, dataset, source))
         if first is None:
-            first = features if seed == 0 else FeatureSets(dataset.load(0, source), representations, 0)
+            first = features if seed == 0 else FeatureSets(dataset.load(0, source), 0, features.choose)
         for method in methods:
             for width in wanted.get(method.name, []):
-                setting = tuned_setting(results, method, first)
-                cell, queries = measure_cell(features, dataset, method, width, seed, setting)
+                tuned = partial(tuned_setting, results, method, first)
+                cell, queries = measure_cell(features, dataset, method, width, seed, tuned)
                 results.data["cells"][cell_key(method.name, width, seed)] = cell
                 results.queries |= {
                     queries_key(method.name, width, seed, protocol): values.astype(np.float32)
@@ -89,13 +86,25 @@ def measure(
     return results
 
 
+def chosen_representations(results: Results, dataset: Dataset, folder: Path) -> Representations:
+    """The representations of the dataset. Like every setting, they are chosen on the first seed's training rows."""
+    if not results.data["representations"]:
+        results.data["representations"] = Representations.choose(dataset.load(0, folder)).kept
+    return Representations(results.data["representations"])
+
+
 def sizes(task: Task) -> dict[str, Any]:
     features = {m: int(X.shape[1]) for m, X in task.train.items()}
     return {"train": task.n_train, "test": task.n_test, "features": features}
 
 
 def measure_cell(
-    features: FeatureSets, dataset: Dataset, method: Method, width: int, seed: int, setting: dict[str, Any]
+    features: FeatureSets,
+    dataset: Dataset,
+    method: Method,
+    width: int,
+    seed: int,
+    tuned: Callable[[], dict[str, Any]],
 ) -> tuple[dict[str, Any], dict[str, FloatArray]]:
     """One method with one width and one seed, fitted with its setting, timed and scored.
 
@@ -106,7 +115,7 @@ def measure_cell(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RankWarning)
         try:
-            peer, task, seconds, extra = fit(features, method, width, seed, setting)
+            peer, task, seconds, extra = fit(features, method, width, seed, tuned())
         except TooManyBitsError as error:
             tell(dataset, method, width, seed, "more bits than it can give")
             return cell | {"dash": str(error)}, {}
@@ -172,7 +181,7 @@ def try_all(
 ) -> tuple[int, list[tuple[dict[str, Any], float]]]:
     """Every setting on every set of features, at the widest width that one of the sets can give."""
     for width in TUNING_WIDTHS if method.binary else (max(method.widths[0], 32),):
-        trials = []
+        trials, refused = [], None
         for name in names:
             task = features[name] if name else features.raw
             try:
@@ -186,12 +195,14 @@ def try_all(
                     ),
                     max_rows=TUNING_ROWS,
                 )
-            except TooManyBitsError:
+            except TooManyBitsError as error:
+                refused = error
                 continue
             trials += [({**s, "features": name} if name else s, value) for s, value in found]
         if trials:
             return width, trials
-    raise TooManyBitsError(f"{method.name}: cannot give {TUNING_WIDTHS[-1]} bits on these features.")
+    assert refused is not None
+    raise refused
 
 
 def is_inner(peer: Any) -> bool:

@@ -96,9 +96,11 @@ def nearest_orthogonal(Z: FloatArray, rng: np.random.Generator) -> FloatArray:
     """
     n, bits = Z.shape
     centred = Z - Z.mean(axis=0)
-    values, Q = np.linalg.eigh(centred.T @ centred)
-    kept = values > 1e-10 * max(values[-1], np.finfo(float).tiny)
-    P = centred @ (Q[:, kept] / np.sqrt(values[kept]))
+    # Not from ZᵀZ: the features' part of Z can be 10⁻⁵ of the labels', and its square is lost in rounding.
+    P, values, Qt = np.linalg.svd(centred, full_matrices=False)
+    Q = Qt.T
+    kept = values > 1e-11 * max(values[0], np.finfo(float).tiny)
+    P = P[:, kept]
     if not kept.all():
         known = np.hstack([np.full((n, 1), n**-0.5), P])
         extra = rng.standard_normal((n, bits - P.shape[1]))
