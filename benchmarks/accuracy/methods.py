@@ -187,7 +187,7 @@ PEERS = (
     Method(SCMOrth, "peer", labels="used", same_without_labels="CCA signs"),
     Method(SCMSeq, "peer", labels="needed"),
     Method(IMH, "peer", FEW, seeded=True),
-    Method(CMFH, "peer", FEW, seeded=True),
+    Method(CMFH, "peer", (32,), seeded=True),
     Method(SCRATCH, "peer", seeded=True, labels="needed"),
     Method(BATCH, "peer", seeded=True, labels="needed"),
     Method(SRLCH, "peer", seeded=True, labels="needed"),

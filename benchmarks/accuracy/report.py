@@ -69,8 +69,10 @@ def best_table(summaries: list[Summary]) -> str:
         "figure",
         *(f"{who}, {w} bits" for w in (COST_BITS, FROM_16[-1]) for who in ("our best", "best peer")),
     ]
-    words = "Mean of both directions, unseen database. The best of each side is chosen by this very "
-    "figure. Report sets are marked with °."
+    words = (
+        "Mean of both directions, unseen database. The best of each side is chosen by this very figure. Report "
+        "sets are marked with °."
+    )
     return f"## At a glance\n\n{words}\n\n{table(header, rows)}"
 
 

@@ -37,7 +37,7 @@ class BATCH(LinearPeer):
     label_weight: float = 0.9
     closeness: float = 0.01
     penalty: float = 1e-3
-    n_iterations: int = 10
+    n_iterations: int = 5
     trace: bool = False
 
     name: ClassVar[str] = "BATCH"

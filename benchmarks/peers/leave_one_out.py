@@ -15,7 +15,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from diffhash.types import BoolArray, FloatArray, IntArray
 
@@ -65,17 +64,26 @@ def choose_ridge(Z: FloatArray, labels: IntArray | BoolArray) -> RidgeChoice:
     mean = T.mean(axis=0)
     best = RidgeChoice(RIDGES[-1], STEEPNESS[0], np.inf)
     for ridge in RIDGES:
-        scores = mean + leave_one_out(Z, T - mean, ridge)
-        for steepness in STEEPNESS:
-            loss = log_loss(steepness * scores, T)
+        losses = log_losses(mean + leave_one_out(Z, T - mean, ridge), T)
+        for steepness, loss in zip(STEEPNESS, losses, strict=True):
             if loss < best.loss:
                 best = RidgeChoice(ridge, steepness, loss)
     return best
 
 
-def log_loss(logits: FloatArray, T: FloatArray) -> float:
-    """Mean cross entropy of a softmax against indicators."""
-    return float(np.mean(T.sum(axis=1) * logsumexp(logits, axis=1) - np.sum(T * logits, axis=1)))
+def log_losses(scores: FloatArray, T: FloatArray) -> list[float]:
+    """Mean cross entropy of ``softmax(steepness · scores)`` against indicators, for every steepness.
+
+    Each steepness is twice the one before, so that its exponentials are squares.
+    """
+    below = scores - scores.max(axis=1, keepdims=True)
+    share, reached = T.sum(axis=1), np.sum(T * below, axis=1)
+    powers = np.exp(below)
+    losses = []
+    for steepness in STEEPNESS:
+        losses.append(float(np.mean(share * np.log(powers.sum(axis=1)) - steepness * reached)))
+        powers *= powers
+    return losses
 
 
 def _largest(variances: FloatArray) -> float:

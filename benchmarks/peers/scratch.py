@@ -40,11 +40,11 @@ class SCRATCH(LinearPeer):
     weight: float = 0.5
     coupling: float = 10.0
     penalty: float = 1e-2
-    n_iterations: int = 20
+    n_iterations: int = 10
     trace: bool = False
 
     name: ClassVar[str] = "SCRATCH"
-    grid: ClassVar[Grid] = {"ridge": ["loo", 1e-4, 1e-2], "label_weight": [100.0, 1e4]}
+    grid: ClassVar[Grid] = {"ridge": ["loo", 1e-4, 1e-2], "label_weight": [1e3, 1e4]}
     uses_labels: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
 

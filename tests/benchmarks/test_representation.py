@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.special import log_softmax
 
 from benchmarks.peers import Representation, Setting, choose_representations
 from benchmarks.peers.choose import held_out_recall
-from benchmarks.peers.leave_one_out import choose_ridge, indicators, leave_one_out, log_loss
+from benchmarks.peers.leave_one_out import STEEPNESS, choose_ridge, indicators, leave_one_out, log_losses
 from benchmarks.peers.representation import candidates, principal_axes
 from diffhash.errors import FeatureCountError, InputError
 
@@ -127,11 +128,13 @@ def test_the_ridge_grows_with_the_noise():
     assert chosen[0].loss < 0.2 < chosen[1].loss
 
 
-def test_log_loss_is_the_cross_entropy_of_the_softmax():
-    logits = np.array([[0.0, np.log(3)], [0.0, 0.0]])
-    assert log_loss(logits, np.array([[0.0, 1.0], [1.0, 0.0]])) == pytest.approx(
-        -(np.log(0.75) + np.log(0.5)) / 2
-    )
+def test_log_losses_are_cross_entropies_of_the_softmax_at_each_steepness():
+    rng = np.random.default_rng(6)
+    scores, T = rng.standard_normal((20, 4)), indicators(np.arange(20) % 4)
+
+    expected = [-np.mean(np.sum(T * log_softmax(beta * scores, axis=1), axis=1)) for beta in STEEPNESS]
+
+    np.testing.assert_allclose(log_losses(scores, T), expected)
     np.testing.assert_array_equal(indicators(np.array([[True, True], [False, True]])), [[0.5, 0.5], [0, 1]])
 
 
