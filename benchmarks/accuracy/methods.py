@@ -39,6 +39,8 @@ BITS = (8, 16, 32, 64, 128)
 FROM_16 = BITS[1:]
 #: Widths of methods that take long.
 FEW = (32, 128)
+#: Training rows from which on other seeds than the first measure 32 bits only, except of RefinedHash.
+LARGE = 5000
 #: Real values per item of the references without hashing: 8 to 512 bytes.
 WIDTHS = (2, 8, 32, 128)
 #: Width of a reference that has as many values as there are classes.
@@ -132,9 +134,13 @@ class Method:
             return f"{self.same_without_labels} without labels"
         return ""
 
-    def runs(self, dataset: Dataset, seed: int) -> bool:
-        """Whether it has a place in a dataset, and another seed gives another result."""
-        return not self.missing(dataset) and (seed == 0 or dataset.redrawn or self.seeded)
+    def runs(self, dataset: Dataset, seed: int) -> tuple[int, ...]:
+        """Widths that are measured with a seed: none if the seed changes nothing, fewer on large data."""
+        if self.missing(dataset) or (seed and not (dataset.redrawn or self.seeded)):
+            return ()
+        if seed and dataset.size >= LARGE and self.name != "RefinedHash":
+            return tuple(width for width in self.widths if width in (32, PER_CLASS))
+        return self.widths
 
 
 def ours(

@@ -55,12 +55,11 @@ def measure(
         wanted = {
             method.name: [
                 width
-                for width in method.widths
+                for width in method.runs(dataset, seed)
                 if (not widths or width in widths or not method.binary)
                 and cell_key(method.name, width, seed) not in results.data["cells"]
             ]
             for method in methods
-            if method.runs(dataset, seed)
         }
         if not any(wanted.values()):
             continue

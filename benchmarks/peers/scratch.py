@@ -40,7 +40,7 @@ class SCRATCH(LinearPeer):
     weight: float = 0.5
     coupling: float = 10.0
     penalty: float = 1e-2
-    n_iterations: int = 10
+    n_iterations: int = 20
     trace: bool = False
 
     name: ClassVar[str] = "SCRATCH"
