@@ -59,6 +59,8 @@ class HasherPeer:
     def fit(self, views: Views, labels: Labels = None) -> Self:
         n = next(iter(views.values())).shape[0]
         pairs = dh.Pairs.aligned(n) if labels is None else dh.Pairs.from_labels(labels, labels)
+        if self.hasher.get_params().get("n_landmarks") == N_LANDMARKS > n:
+            self.hasher.set_params(n_landmarks=n)
         self.hasher.fit(views, pairs)
         return self
 
