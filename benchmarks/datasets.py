@@ -1,41 +1,38 @@
-"""The data that the accuracy benchmark runs on, each as a training and a test part of two views."""
+"""The data that the accuracy benchmark runs on, and what each dataset may be used for.
+
+*Development* sets: rules and defaults of the package may be tried on them, by cross-validation inside
+the training rows. *Report* sets are run once, when everything is decided, and reported as they come.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-from sklearn.datasets import load_digits
+from .loaders import (
+    Load,
+    Task,
+    load_digit_halves,
+    load_stamps,
+    load_symbols_task,
+    make_aligned_embeddings,
+    paper_data,
+    read_split,
+)
 
-import diffhash as dh
-from diffhash.types import FloatArray, IntArray
-
-from .peers.itq import random_rotation
+__all__ = ["DATASETS", "DATA_VARIABLE", "DEVELOPMENT", "REPORT", "ROOT", "Dataset", "Task", "data_folder"]
 
 ROOT = Path(__file__).parent.parent
-#: Where downloaded data are looked for unless a folder is given.
-DEFAULT_FOLDER = ROOT.parent / "shared" / "data"
+#: Environment variable that names the folder of the data files.
+DATA_VARIABLE = "DIFFHASH_DATA"
+DEVELOPMENT, REPORT = "development", "report"
 
 
-@dataclass(frozen=True)
-class Task:
-    """Aligned rows of two views. Without labels, an item's own partner alone is relevant to it."""
-
-    train: dict[str, Any]
-    test: dict[str, Any]
-    train_labels: IntArray | None = None
-    test_labels: IntArray | None = None
-
-    @property
-    def n_train(self) -> int:
-        return next(iter(self.train.values())).shape[0]
-
-    @property
-    def n_test(self) -> int:
-        return next(iter(self.test.values())).shape[0]
+def data_folder() -> Path | None:
+    """The folder that the environment names, or None."""
+    named = os.environ.get(DATA_VARIABLE)
+    return Path(named) if named else None
 
 
 @dataclass(frozen=True)
@@ -45,90 +42,41 @@ class Dataset:
     Attributes
     ----------
     load : function of a seed and a folder
+    role : {"development", "report"}
     redrawn : bool
-        Whether another seed draws other data; otherwise the split is one for all seeds.
+        Whether another seed draws other data or another split.
     file : str or None
         What the folder must hold.
     labelled : bool
         Whether there are labels, or pairs alone.
     one_space : bool
         Whether both views are embeddings in one space, so that raw signs make sense.
+    size : int
+        Training rows, roughly: larger sets are measured first, so that parallel jobs end together.
     """
 
     key: str
     title: str
     about: str
-    load: Callable[[int, Path], Task]
+    load: Load
+    role: str
+    size: int
     redrawn: bool = False
     file: str | None = None
     labelled: bool = True
     one_space: bool = False
 
-    def available(self, folder: Path) -> bool:
-        return self.file is None or (folder / self.file).is_file()
+    def available(self, folder: Path | None) -> bool:
+        return self.file is None or (folder is not None and (folder / self.file).is_file())
 
 
 def paper(n_classes: int) -> Dataset:
-    def load(seed: int, folder: Path) -> Task:  # noqa: ARG001 - made, not read
-        data = dh.datasets.make_paper_data(n_classes=n_classes, center_scale=5.0, random_state=seed)
-        return Task(data.train.views, data.test.views, data.train.labels["x"], data.test.labels["x"])
-
     about = (
         f"{n_classes} classes, centres of scale 5, views of 128 and 64 features, 10,000 training and "
-        "5,000 test objects (`make_paper_data`)."
+        "5,000 test objects (`make_paper_data`). Each seed draws other data."
     )
-    return Dataset(f"paper-{n_classes}", f"The paper's data, K = {n_classes}", about, load, redrawn=True)
-
-
-def read_split(name: str, first: str, second: str) -> Callable[[int, Path], Task]:
-    """Two views of a file that holds its own split."""
-
-    def load(seed: int, folder: Path) -> Task:  # noqa: ARG001 - the split is the file's
-        with np.load(folder / name) as file:
-            train, test = ({m: file[f"{m}_{part}"] for m in (first, second)} for part in ("train", "test"))
-            return Task(train, test, file["labels_train"], file["labels_test"])
-
-    return load
-
-
-def load_symbols_task(seed: int, folder: Path) -> Task:  # noqa: ARG001 - one split for all seeds
-    symbols = dh.datasets.load_symbols()
-    train, test = symbols.split(n_test=600, random_state=0)
-    views = symbols.fit_text(train).views
-    return Task({m: X[train] for m, X in views.items()}, {m: X[test] for m, X in views.items()})
-
-
-def load_digit_halves(seed: int, folder: Path) -> Task:  # noqa: ARG001 - one split for all seeds
-    digits = load_digits()
-    pictures = digits.images.astype(np.float32)
-    views = {"left": pictures[:, :, :4].reshape(-1, 32), "right": pictures[:, :, 4:].reshape(-1, 32)}
-    order = np.random.default_rng(0).permutation(len(pictures))
-    train, test = order[:1200], order[1200:]
-    return Task(
-        {m: X[train] for m, X in views.items()},
-        {m: X[test] for m, X in views.items()},
-        digits.target[train],
-        digits.target[test],
-    )
-
-
-def make_aligned_embeddings(seed: int, folder: Path) -> Task:  # noqa: ARG001 - made, not read
-    """Two noisy views of one latent vector in one space of 128 dimensions, of unit length."""
-    n_train, n_test, d, noise, gap = 4000, 1000, 128, 0.11, 0.5
-    # Not the stream of a method with the same seed: its random rotation would be the data's own.
-    rng = np.random.default_rng([seed, 1])
-    spread = 1 / np.sqrt(np.arange(1, d + 1))
-    spread /= np.linalg.norm(spread)
-    rotation = random_rotation(d, rng)
-    latent = (rng.standard_normal((n_train + n_test, d)) * spread) @ rotation
-
-    def view() -> FloatArray:
-        offset = gap * rng.standard_normal(d) / np.sqrt(d)
-        X = latent + offset + noise * rng.standard_normal(latent.shape)
-        return (X / np.linalg.norm(X, axis=1, keepdims=True)).astype(np.float32)
-
-    views = {"image": view(), "text": view()}
-    return Task({m: X[:n_train] for m, X in views.items()}, {m: X[n_train:] for m, X in views.items()})
+    title = f"The paper's data, K = {n_classes}"
+    return Dataset(f"paper-{n_classes}", title, about, paper_data(n_classes), REPORT, 10_000, redrawn=True)
 
 
 DATASETS = {
@@ -137,9 +85,10 @@ DATASETS = {
         Dataset(
             "wiki",
             "Wikipedia articles",
-            "Pictures (128 SIFT words) and texts (10 topics) of 2,866 articles of 10 classes, split 2,173 to 693. "
-            "With 10 features on one side, linear methods have at most 10 bits.",
+            "Pictures (128 SIFT words) and texts (10 topics) of 2,866 articles of 10 classes, split 2,173 to 693.",
             read_split("wiki.npz", "image", "text"),
+            DEVELOPMENT,
+            2173,
             file="wiki.npz",
         ),
         Dataset(
@@ -148,22 +97,30 @@ DATASETS = {
             "Handwritten digits by 76 Fourier and 64 Karhunen-Loève coefficients, 1,500 training and 500 test "
             "objects of 10 classes.",
             read_split("uci_digits.npz", "fourier", "karhunen"),
+            DEVELOPMENT,
+            1500,
             file="uci_digits.npz",
         ),
         Dataset(
-            "digit-halves",
-            "Halves of digits",
-            "scikit-learn's 8 × 8 digits: the left and the right four columns (32 pixels each) are the two views; "
-            "1,200 training and 597 test objects of 10 classes.",
-            load_digit_halves,
+            "cora",
+            "Cora",
+            "Scientific papers by their words (1,433) and their citation links (2,708), both sparse counts; 1,896 "
+            "training and 812 test objects of 7 classes of unequal size. Three splits.",
+            read_split("cora.npz", "words", "links", redraw=True, as_sparse=True),
+            DEVELOPMENT,
+            1896,
+            redrawn=True,
+            file="cora.npz",
         ),
         Dataset(
-            "symbols",
-            "Symbols",
-            "Pictures and Unicode names of 5,749 characters (`load_symbols`), 600 of them held out. No labels: "
-            "methods learn from pairs, and only an item's own partner is relevant.",
-            load_symbols_task,
-            labelled=False,
+            "scene15",
+            "Scenes",
+            "Pictures of 15 kinds of scenes by two descriptors of 59 and 40 features, 3,140 training and 1,345 "
+            "test objects.",
+            read_split("scene15.npz", "a", "b"),
+            DEVELOPMENT,
+            3140,
+            file="scene15.npz",
         ),
         Dataset(
             "aligned",
@@ -171,11 +128,67 @@ DATASETS = {
             "Made up: one latent vector in 128 dimensions, standard deviations falling with the root of the rank, "
             "randomly rotated; each view adds an offset of its own and isotropic noise and is scaled to unit "
             "length, as vectors of one image–text model are. 4,000 training and 1,000 test pairs, no labels. "
-            "Not the output of any real model.",
+            "Not the output of any real model. Each seed draws other data.",
             make_aligned_embeddings,
+            DEVELOPMENT,
+            4000,
             redrawn=True,
             labelled=False,
             one_space=True,
+        ),
+        Dataset(
+            "leaves",
+            "Leaves",
+            "Leaves of 100 species by shape and texture, 64 features each; 1,120 training and 480 test "
+            "objects. Three splits.",
+            read_split("leaves.npz", "shape", "texture", redraw=True),
+            REPORT,
+            1120,
+            redrawn=True,
+            file="leaves.npz",
+        ),
+        Dataset(
+            "ngs",
+            "Newsgroups",
+            "Messages of 5 newsgroups by two kinds of word counts, 2,000 features each; 350 training and 150 test "
+            "objects. Three splits.",
+            read_split("ngs.npz", "a", "b", redraw=True),
+            REPORT,
+            350,
+            redrawn=True,
+            file="ngs.npz",
+        ),
+        Dataset(
+            "stamps",
+            "Stamps",
+            "Pictures (EfficientNet-Lite1, 1,280 features) and English captions (MiniLM, 384) of stamps, "
+            "the first object of each caption. No labels: methods learn from pairs, and only an item's own "
+            "partner is relevant. Three splits.",
+            load_stamps,
+            REPORT,
+            500,
+            redrawn=True,
+            file="stamps.npz",
+            labelled=False,
+        ),
+        Dataset(
+            "digit-halves",
+            "Halves of digits",
+            "scikit-learn's 8 × 8 digits: the left and the right four columns (32 pixels each) are the two views; "
+            "1,200 training and 597 test objects of 10 classes.",
+            load_digit_halves,
+            REPORT,
+            1200,
+        ),
+        Dataset(
+            "symbols",
+            "Symbols",
+            "Pictures and Unicode names of 5,749 characters (`load_symbols`), 600 of them held out. No labels: "
+            "methods learn from pairs, and only an item's own partner is relevant.",
+            load_symbols_task,
+            REPORT,
+            12_000,
+            labelled=False,
         ),
         paper(25),
         paper(50),

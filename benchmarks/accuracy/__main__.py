@@ -1,7 +1,8 @@
 """Accuracy of all methods on all datasets; tables and plots.
 
 ``python -m benchmarks.accuracy`` measures what is not measured yet, then writes the tables and
-the plots. ``--report`` only writes, ``--quick`` is a smoke run of one dataset and few methods.
+the plots. ``--role development`` runs the development sets only, ``--report`` only writes,
+``--quick`` is a smoke run of one made-up dataset and few methods.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ import argparse
 import sys
 from pathlib import Path
 
-from ..datasets import DATASETS, DEFAULT_FOLDER, ROOT
+from ..datasets import DATA_VARIABLE, DATASETS, DEVELOPMENT, REPORT, ROOT, data_folder
+from .jobs import Wanted, run_jobs
 from .methods import METHODS
 from .report import write_report
-from .run import measure
 
 RESULTS = ROOT / "benchmarks" / "results"
 PLOTS = ROOT / "docs" / "_static" / "accuracy"
 QUICK = {
-    "datasets": ["digit-halves"],
-    "methods": ["DiffHash", "CCA signs", "CCA + ITQ", "CCA, real-valued"],
+    "datasets": ["aligned"],
+    "methods": ["DiffHash", "CCA signs", "CCA + ITQ", "raw signs", "CCA, real-valued"],
     "bits": [16, 64],
 }
 
@@ -27,12 +28,20 @@ QUICK = {
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks.accuracy", description=__doc__)
     parser.add_argument(
-        "--data", type=Path, default=DEFAULT_FOLDER, help="folder of wiki.npz and uci_digits.npz"
+        "--data",
+        type=Path,
+        default=data_folder(),
+        help=f"folder of the data files; default: what the environment variable {DATA_VARIABLE} says",
     )
+    parser.add_argument("--role", choices=[DEVELOPMENT, REPORT], help="only datasets of this role")
     parser.add_argument("--datasets", nargs="+", choices=list(DATASETS), default=list(DATASETS))
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
-    parser.add_argument("--bits", nargs="+", type=int, default=[], help="default: 16 32 64 128")
+    parser.add_argument("--bits", nargs="+", type=int, default=[], help="only these of each method's widths")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1, help="processes, each with a dataset of its own")
+    parser.add_argument(
+        "--again", action="store_true", help="measure the methods again, not only what is missing"
+    )
     parser.add_argument(
         "--results", type=Path, default=RESULTS, help="folder of the JSON files and accuracy.md"
     )
@@ -43,18 +52,23 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     if options.quick:
         vars(options).update(QUICK, seeds=1)
+    if options.role:
+        options.datasets = [key for key in options.datasets if DATASETS[key].role == options.role]
     return options
 
 
 def measure_all(options: argparse.Namespace) -> None:
-    methods = [METHODS[name] for name in options.methods]
+    available = []
     for key in options.datasets:
-        dataset = DATASETS[key]
-        if not dataset.available(options.data):
-            print(f"{key}: skipped, no {dataset.file} in the data folder (--data)", file=sys.stderr)
-            continue
-        path = options.results / f"accuracy-{key}.json"
-        measure(dataset, options.data, methods, options.seeds, path, tuple(options.bits))
+        if DATASETS[key].available(options.data):
+            available.append(key)
+        else:
+            where = "the data folder" if options.data else f"any folder (--data or {DATA_VARIABLE})"
+            print(f"{key}: skipped, no {DATASETS[key].file} in {where}", file=sys.stderr)
+    wanted = Wanted(
+        options.data, tuple(options.methods), tuple(options.bits), options.seeds, again=options.again
+    )
+    run_jobs(available, wanted, options.results, options.jobs)
 
 
 def main(arguments: list[str] | None = None) -> None:

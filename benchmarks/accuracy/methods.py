@@ -11,27 +11,40 @@ from diffhash.types import CodeArray, FloatArray, Views
 
 from ..datasets import Dataset
 from ..peers import (
+    BATCH,
     CCAITQ,
     CMFH,
     CVH,
     IMH,
+    PCAITQ,
+    SCRATCH,
+    SRLCH,
+    AlignedITQ,
     CCASigns,
-    KernelRidgeCodes,
-    OnKernelFeatures,
+    LogisticCodes,
+    Posteriors,
     RawFloats,
     RawSigns,
     RealCCA,
+    RidgeCodes,
     RotatedSigns,
     SCMOrth,
     SCMSeq,
 )
 from ..peers.base import Grid, Labels
 
-#: Landmarks of every method on kernel features but kernel ridge, which has up to 2,500.
+#: Landmarks of our kernel methods, as many as the peers' kernel features have.
 N_LANDMARKS = 1000
-BITS = (16, 32, 64, 128)
+BITS = (8, 16, 32, 64, 128)
+FROM_16 = BITS[1:]
+#: Widths of methods that take long.
+FEW = (32, 128)
+#: Training rows from which on other seeds than the first measure 32 bits only, except of RefinedHash.
+LARGE = 5000
 #: Real values per item of the references without hashing: 8 to 512 bytes.
-WIDTHS = (2, 4, 8, 16, 32, 64, 128)
+WIDTHS = (2, 8, 32, 128)
+#: Width of a reference that has as many values as there are classes.
+PER_CLASS = 0
 
 
 @dataclass
@@ -46,6 +59,8 @@ class HasherPeer:
     def fit(self, views: Views, labels: Labels = None) -> Self:
         n = next(iter(views.values())).shape[0]
         pairs = dh.Pairs.aligned(n) if labels is None else dh.Pairs.from_labels(labels, labels)
+        if self.hasher.get_params().get("n_landmarks") == N_LANDMARKS > n:
+            self.hasher.set_params(n_landmarks=n)
         self.hasher.fit(views, pairs)
         return self
 
@@ -64,6 +79,7 @@ class Ours:
     make: Callable[..., Any]
     grid: Grid
     seeded: bool = True
+    binary: bool = True
 
     def __call__(self, n_bits: int, *, random_state: int = 0, **setting: Any) -> HasherPeer:
         seed = {"random_state": random_state} if self.seeded else {}
@@ -77,8 +93,7 @@ class Method:
     Attributes
     ----------
     family : {"ours", "peer", "reference", "aligned"}
-    kernel : bool
-        Whether it bends: drawn in the panel of kernel methods.
+    widths : numbers of bits, or of real values
     seeded : bool
         Whether its result depends on a seed when the data do not.
     labels : {"needed", "used", "no"}
@@ -88,7 +103,7 @@ class Method:
 
     factory: Any
     family: str
-    kernel: bool = False
+    widths: tuple[int, ...] = FROM_16
     seeded: bool = False
     labels: str = "no"
     same_without_labels: str = ""
@@ -98,12 +113,13 @@ class Method:
         return str(self.factory.name)
 
     @property
-    def widths(self) -> tuple[int, ...]:
-        return BITS if self.binary else WIDTHS
+    def binary(self) -> bool:
+        return bool(self.factory.binary)
 
     @property
-    def binary(self) -> bool:
-        return self.factory not in (RealCCA, RawFloats, KERNEL_CCA)
+    def on_features(self) -> bool:
+        """Whether it is given the chosen representation of the views. Otherwise it sees the views themselves."""
+        return self.family in ("peer", "reference")
 
     def learns_from(self, dataset: Dataset) -> str:
         if self.family == "aligned":
@@ -120,12 +136,25 @@ class Method:
             return f"{self.same_without_labels} without labels"
         return ""
 
+    def runs(self, dataset: Dataset, seed: int) -> tuple[int, ...]:
+        """Widths that are measured with a seed: none if the seed changes nothing, fewer on large data."""
+        if self.missing(dataset) or (seed and not (dataset.redrawn or self.seeded)):
+            return ()
+        if seed and dataset.size >= LARGE and self.name != "RefinedHash":
+            return tuple(width for width in self.widths if width in (32, PER_CLASS))
+        return self.widths
+
 
 def ours(
-    name: str, make: Callable[..., Any], grid: Grid, *, kernel: bool = False, seeded: bool = True
+    name: str,
+    make: Callable[..., Any],
+    grid: Grid,
+    widths: tuple[int, ...] = FROM_16,
+    *,
+    seeded: bool = True,
 ) -> Method:
     """One of our methods, learning from labels if there are any, with the grid of its settings."""
-    return Method(Ours(name, make, grid, seeded), "ours", kernel, seeded, "used")
+    return Method(Ours(name, make, grid, seeded), "ours", widths, seeded, "used")
 
 
 def kernel_diff_hash(**parameters: Any) -> dh.KernelDiffHash:
@@ -140,63 +169,47 @@ def rotated_kernel_diff_hash(**parameters: Any) -> dh.KernelDiffHash:
     return dh.KernelDiffHash(n_landmarks=N_LANDMARKS, whiten=True, rotate=True, **parameters)
 
 
-def boosted(n_directions: int) -> Callable[..., dh.BoostedHash]:
-    return lambda **parameters: dh.BoostedHash(n_directions=n_directions, shrinkage=0.1, **parameters)
+def boosted_hash(**parameters: Any) -> dh.BoostedHash:
+    return dh.BoostedHash(n_directions=5, shrinkage=0.1, **parameters)
 
 
 # Whitening with a shrinkage of 1 only rescales each view: the plain method is among the settings.
-_WHITENED: Grid = {"shrinkage": [0.01, 0.1, 1.0], "thresholds": ["joint", "zero"], "whiten": [True]}
-_KERNELS: Grid = {"metric": ["euclidean", "diagonal", "mahalanobis"], "bandwidth": ["balanced", "median"]}
-_BOOSTED: Grid = {"min_share": [0.01, 0.05, 0.2], "whiten": [False, True]}
-_ROTATED: Grid = {"shrinkage": [0.01, 0.1, 1.0], "thresholds": ["joint", "zero"]}
-_ROTATED_KERNELS: Grid = {
-    "metric": ["euclidean", "diagonal"],
-    "bandwidth": ["balanced", "median"],
-    "shrinkage": [0.01, 0.1],
-}
+_WHITENED: Grid = {"shrinkage": [0.01, 0.1, 1.0], "whiten": [True]}
+_KERNELS: Grid = {"metric": ["euclidean", "diagonal"], "bandwidth": ["balanced", "median"]}
+_ROTATED: Grid = {"shrinkage": [0.01, 0.1, 1.0]}
+_ROTATED_KERNELS: Grid = {"metric": ["euclidean", "diagonal"], "shrinkage": [0.01, 0.1]}
 OURS = (
-    # Its settings are its own affair: "auto" chooses them within fit, and that time counts.
-    ours("RefinedHash", dh.RefinedHash, {}, kernel=True),
+    # Its settings are its own affair: it chooses them within fit, and that time counts.
+    ours("RefinedHash", dh.RefinedHash, {}, BITS),
     ours("DiffHash, rotated", rotated_diff_hash, _ROTATED, seeded=False),
-    ours("KernelDiffHash, rotated", rotated_kernel_diff_hash, _ROTATED_KERNELS, kernel=True),
+    ours("KernelDiffHash, rotated", rotated_kernel_diff_hash, _ROTATED_KERNELS),
     ours("DiffHash", dh.DiffHash, _WHITENED, seeded=False),
-    ours("KernelDiffHash", kernel_diff_hash, _KERNELS, kernel=True),
-    ours("BoostedHash, 1 direction", boosted(1), _BOOSTED),
-    ours("BoostedHash, 5 directions", boosted(5), _BOOSTED),
+    ours("KernelDiffHash", kernel_diff_hash, _KERNELS, FEW),
+    ours("BoostedHash, 5 directions", boosted_hash, {"whiten": [False, True]}, (32,)),
 )
-
-
-def on_kernel(peer: Any) -> OnKernelFeatures:
-    return OnKernelFeatures(peer, N_LANDMARKS)
-
-
-KERNEL_CCA = on_kernel(RealCCA)
-LINEAR_PEERS = (
+PEERS = (
     Method(CCASigns, "peer"),
     Method(CCAITQ, "peer", seeded=True),
+    Method(PCAITQ, "peer", seeded=True),
     Method(CVH, "peer", labels="used", same_without_labels="CCA signs"),
     Method(SCMOrth, "peer", labels="used", same_without_labels="CCA signs"),
     Method(SCMSeq, "peer", labels="needed"),
-    Method(IMH, "peer", seeded=True),
-    Method(CMFH, "peer", seeded=True),
-)
-KERNEL_PEERS = (
-    Method(on_kernel(CCASigns), "peer", kernel=True, seeded=True),
-    Method(on_kernel(CCAITQ), "peer", kernel=True, seeded=True),
-    Method(on_kernel(CVH), "peer", True, True, "used", "CCA signs, kernel"),
-    Method(on_kernel(SCMOrth), "peer", True, True, "used", "CCA signs, kernel"),
-    Method(on_kernel(SCMSeq), "peer", True, True, "needed"),
-    Method(on_kernel(IMH), "peer", kernel=True, seeded=True),
-    Method(on_kernel(CMFH), "peer", kernel=True, seeded=True),
-    Method(KernelRidgeCodes, "peer", True, True, "needed"),
+    Method(IMH, "peer", FEW, seeded=True),
+    Method(CMFH, "peer", (32,), seeded=True),
+    Method(SCRATCH, "peer", seeded=True, labels="needed"),
+    Method(BATCH, "peer", seeded=True, labels="needed"),
+    Method(SRLCH, "peer", seeded=True, labels="needed"),
+    Method(RidgeCodes, "peer", seeded=True, labels="needed"),
+    Method(LogisticCodes, "peer", seeded=True, labels="needed"),
 )
 REFERENCES = (
-    Method(RealCCA, "reference"),
-    Method(KERNEL_CCA, "reference", kernel=True, seeded=True),
+    Method(RealCCA, "reference", WIDTHS),
+    Method(Posteriors, "reference", (PER_CLASS,), labels="needed"),
 )
 ALIGNED = (
     Method(RawSigns, "aligned"),
     Method(RotatedSigns, "aligned", seeded=True),
-    Method(RawFloats, "aligned"),
+    Method(AlignedITQ, "aligned", seeded=True),
+    Method(RawFloats, "aligned", WIDTHS),
 )
-METHODS = {m.name: m for m in (*OURS, *LINEAR_PEERS, *KERNEL_PEERS, *ALIGNED, *REFERENCES)}
+METHODS = {m.name: m for m in (*OURS, *PEERS, *ALIGNED, *REFERENCES)}

@@ -13,48 +13,53 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from .methods import BITS, METHODS, WIDTHS
+from .methods import BITS, FROM_16, METHODS, WIDTHS
 from .summary import Summary
 
 #: Colour and marker of a method; one on kernel features has those of the linear one.
 LOOKS = {
     "RefinedHash": ("#8f1d5c", "*"),
-    "DiffHash, rotated": ("#b0413e", "d"),
-    "KernelDiffHash, rotated": ("#b0413e", "d"),
+    "DiffHash, rotated": ("#d1590a", "d"),
+    "KernelDiffHash, rotated": ("#1a73b8", "d"),
     "DiffHash": ("#d1263f", "o"),
-    "KernelDiffHash": ("#d1263f", "o"),
-    "BoostedHash, 1 direction": ("#f0a202", "o"),
-    "BoostedHash, 5 directions": ("#e36414", "o"),
+    "KernelDiffHash": ("#8f1d2c", "o"),
+    "BoostedHash, 5 directions": ("#e36414", "v"),
     "CCA signs": ("#7fb3dd", "s"),
     "CCA + ITQ": ("#1b5e9b", "s"),
+    "PCA + ITQ": ("#4aa3a2", "s"),
     "CVH": ("#8e6bb5", "^"),
     "SCM-orth": ("#8cc08a", "D"),
     "SCM-seq": ("#1f7a3a", "D"),
     "IMH": ("#9a9a9a", "v"),
     "CMFH": ("#6b4f3a", "P"),
-    "kernel ridge to class codes": ("#d069a8", "X"),
+    "SCRATCH": ("#c98b00", "P"),
+    "BATCH": ("#5a3fc0", "X"),
+    "SRLCH": ("#b04ac2", "X"),
+    "ridge to class codes": ("#d069a8", "X"),
+    "logistic to class codes": ("#e0518b", "^"),
     "raw signs": ("#36b3a8", "h"),
     "randomly rotated signs": ("#0b6e69", "h"),
+    "ITQ of embeddings": ("#0a8f5b", "h"),
     "raw floats": ("#0b6e69", "h"),
     "CCA, real-valued": ("#222222", "."),
+    "class posteriors, real-valued": ("#555555", "."),
 }
 #: For methods of ours that have no entry yet.
 SPARE = ("#8f1d5c", "#b0413e", "#c98b00")
 IN_BYTES = (
     "RefinedHash",
-    "DiffHash, rotated",
+    "KernelDiffHash, rotated",
     "DiffHash",
-    "KernelDiffHash",
-    "BoostedHash, 5 directions",
     "CCA + ITQ",
-    "CCA + ITQ, kernel",
-    "kernel ridge to class codes",
-    "raw signs",
-    "randomly rotated signs",
+    "BATCH",
+    "logistic to class codes",
+    "ITQ of embeddings",
     "raw floats",
     "CCA, real-valued",
-    "CCA, real-valued, kernel",
+    "class posteriors, real-valued",
 )
+#: Lines of the plot of accuracy against bits: how refinement and rotation keep codes from falling.
+IN_BITS = ("RefinedHash", "KernelDiffHash, rotated", "DiffHash, rotated", "DiffHash")
 STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -69,10 +74,9 @@ STYLE = {
 
 def look(name: str) -> dict[str, Any]:
     """Line properties of a method, the same in every plot."""
-    base = name.removesuffix(", kernel")
     ours = METHODS[name].family == "ours"
-    if base in LOOKS:
-        color, marker = LOOKS[base]
+    if name in LOOKS:
+        color, marker = LOOKS[name]
     else:
         unknown = [n for n, m in METHODS.items() if m.family == "ours" and n not in LOOKS]
         color, marker = SPARE[unknown.index(name) % len(SPARE)], "o"
@@ -86,13 +90,13 @@ def look(name: str) -> dict[str, Any]:
 
 
 def plot_dataset(summary: Summary, path: Path) -> None:
-    """Figure against bits, linear methods on the left and kernel methods on the right."""
+    """Figure against bits: our methods on the left, the peers and RefinedHash on the right."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 2, figsize=(10, 5.6), sharey=True, layout="constrained")
-        for axis, kernel, title in zip(
-            axes, (False, True), ("linear methods", "kernel methods"), strict=True
+        for axis, ours, title in zip(
+            axes, (True, False), ("our methods", "RefinedHash and peers"), strict=True
         ):
-            draw_panel(axis, summary, kernel=kernel)
+            draw_panel(axis, summary, ours=ours)
             axis.set_title(title, loc="left")
             log2_axis(axis, BITS)
             axis.set_xlabel("bits")
@@ -104,9 +108,11 @@ def plot_dataset(summary: Summary, path: Path) -> None:
         plt.close(figure)
 
 
-def draw_panel(axis: Any, summary: Summary, *, kernel: bool) -> None:
+def draw_panel(axis: Any, summary: Summary, *, ours: bool) -> None:
     last = {}
-    chosen = [n for n in summary.of(binary=True) if METHODS[n].kernel == kernel]
+    chosen = [
+        n for n in summary.of(binary=True) if n == "RefinedHash" or (METHODS[n].family == "ours") == ours
+    ]
     for place, name in enumerate(chosen):
         points = [(w, c) for w, c in summary.cells[name].items() if not c.dash]
         if not points:
@@ -119,13 +125,13 @@ def draw_panel(axis: Any, summary: Summary, *, kernel: bool) -> None:
         style = look(name)
         axis.errorbar(bits, means, yerr=[means - low, high - means], label=name, elinewidth=0.9, **style)
         last[name] = means[-1]
-    draw_reference(axis, summary, kernel=kernel)
+    draw_references(axis, summary)
     note_limits(axis, summary, chosen)
     handles, labels = axis.get_legend_handles_labels()
     order = sorted(range(len(labels)), key=lambda i: -last.get(labels[i], np.inf))
     axis.legend(
         [handles[i] for i in order],
-        [labels[i].removesuffix(", kernel") for i in order],
+        [labels[i] for i in order],
         loc="upper center",
         bbox_to_anchor=(0.5, -0.13),
         ncols=2,
@@ -133,14 +139,19 @@ def draw_panel(axis: Any, summary: Summary, *, kernel: bool) -> None:
     )
 
 
-def draw_reference(axis: Any, summary: Summary, *, kernel: bool) -> None:
-    """The best real-valued canonical correlation analysis, as a dotted line."""
-    name = "CCA, real-valued, kernel" if kernel else "CCA, real-valued"
-    cells = [c for c in summary.cells.get(name, {}).values() if not c.dash]
-    if cells:
-        best = max(cells, key=lambda c: c.mean(summary.key))
-        label = f"CCA, real-valued ({best.bytes} bytes)"
-        axis.axhline(best.mean(summary.key), color="#222222", linestyle=":", linewidth=1.3, label=label)
+def draw_references(axis: Any, summary: Summary) -> None:
+    """The best width of each reference without hashing, as a dotted line."""
+    for name, widths in summary.of(binary=False).items():
+        cells = [c for c in widths.values() if not c.dash]
+        if cells and METHODS[name].family == "reference":
+            best = max(cells, key=lambda c: c.mean(summary.key))
+            axis.axhline(
+                best.mean(summary.key),
+                color=LOOKS[name][0],
+                linestyle=":" if name.startswith("CCA") else "-.",
+                linewidth=1.3,
+                label=f"{name} ({best.bytes} bytes)",
+            )
 
 
 def note_limits(axis: Any, summary: Summary, chosen: list[str]) -> None:
@@ -167,7 +178,7 @@ def plot_bytes(summaries: list[Summary], path: Path) -> None:
     """Figure against bytes per item: binary codes and real values."""
     columns = min(3, len(summaries))
     rows = -(-len(summaries) // columns)
-    ticks = tuple(sorted({b // 8 for b in BITS} | {4 * w for w in WIDTHS}))
+    ticks = tuple(sorted({b // 8 for b in FROM_16} | {4 * w for w in WIDTHS}))
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
             rows, columns, figsize=(3.9 * columns, 3.1 * rows + 0.9), squeeze=False, layout="constrained"
@@ -204,11 +215,33 @@ def draw_bytes(axis: Any, summary: Summary) -> dict[str, Any]:
         style = look(name)
         if not METHODS[name].binary:
             style |= {"linestyle": "--", "marker": "."}
-        if METHODS[name].kernel and METHODS[name].family != "ours":
-            style |= {"markerfacecolor": "white"}
-        if name == "KernelDiffHash":
-            style |= {"color": "#8f1d2c"}
         (handles[name],) = axis.plot(
             [c.bytes for c in cells], [c.mean(summary.key) for c in cells], label=name, **style
         )
     return handles
+
+
+def plot_bits(summaries: list[Summary], path: Path) -> None:
+    """Figure against bits of our methods, all datasets in one picture."""
+    columns = min(4, len(summaries))
+    rows = -(-len(summaries) // columns)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            rows, columns, figsize=(3.1 * columns, 2.7 * rows + 0.7), squeeze=False, layout="constrained"
+        )
+        handles: dict[str, Any] = {}
+        for axis, summary in zip(axes.flat, summaries, strict=False):
+            for name in IN_BITS:
+                points = [(w, c) for w, c in summary.cells.get(name, {}).items() if not c.dash]
+                if points:
+                    means = [c.mean(summary.key) for _, c in points]
+                    (handles[name],) = axis.plot([w for w, _ in points], means, label=name, **look(name))
+            axis.set_title(summary.dataset.title, loc="left")
+            axis.set_ylabel(summary.figure)
+            axis.set_ylim(0, None)
+            log2_axis(axis, BITS)
+        for axis in axes.flat[len(summaries) :]:
+            axis.set_axis_off()
+        figure.legend(list(handles.values()), list(handles), loc="outside lower center", ncols=4)
+        figure.savefig(path, dpi=120)
+        plt.close(figure)

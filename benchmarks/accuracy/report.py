@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .markdown import table
-from .methods import BITS, METHODS, WIDTHS
-from .plots import plot_bytes, plot_dataset
-from .rivals import rivals_section
-from .run import TRAINING
+from .methods import FROM_16, METHODS, PER_CLASS, WIDTHS
+from .plots import plot_bits, plot_bytes, plot_dataset
+from .protocols import TRAINING
+from .rivals import doubling_section, protocols_section, rivals_section, titled
 from .summary import Cell, Summary, read_summaries
 
 #: Width of the table of costs.
@@ -24,15 +24,22 @@ def write_report(results: Path, plots: Path) -> str:
         raise SystemExit(f"no results in {results}: measure first, without --report")
     plots.mkdir(parents=True, exist_ok=True)
     link = Path(os.path.relpath(plots, results)).as_posix()
-    parts = [head(summaries), best_table(summaries), rivals_section(summaries)]
+    parts = [
+        head(summaries),
+        best_table(summaries),
+        rivals_section(summaries),
+        protocols_section(summaries),
+        doubling_section(summaries),
+    ]
     for summary in summaries:
         plot_dataset(summary, plots / f"{summary.dataset.key}.png")
         parts.append(section(summary, link))
     plot_bytes(summaries, plots / "bytes.png")
-    parts += [bytes_section(link), grids_section()]
+    plot_bits(summaries, plots / "bits.png")
+    parts += [bytes_section(link), representations_section(summaries), grids_section()]
     path = results / "accuracy.md"
     path.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    return f"wrote {path.name} and {len(summaries) + 1} plots"
+    return f"wrote {path.name} and {len(summaries) + 2} plots"
 
 
 def head(summaries: list[Summary]) -> str:
@@ -46,11 +53,11 @@ def head(summaries: list[Summary]) -> str:
 
 
 def best_table(summaries: list[Summary]) -> str:
-    """Our best method beside the best peer, for the shortest and the longest codes."""
+    """Our best method beside the best peer, at two widths."""
     rows = []
     for summary in summaries:
-        row = [summary.dataset.title, summary.figure]
-        for width in (COST_BITS, BITS[-1]):
+        row = [titled(summary), summary.figure]
+        for width in (COST_BITS, FROM_16[-1]):
             sides = [summary.best(width, ours=ours) for ours in (True, False)]
             figures = [side[1].mean(summary.key) if side else 0.0 for side in sides]
             for side, figure in zip(sides, figures, strict=True):
@@ -60,9 +67,12 @@ def best_table(summaries: list[Summary]) -> str:
     header = [
         "",
         "figure",
-        *(f"{who}, {w} bits" for w in (COST_BITS, BITS[-1]) for who in ("our best", "best peer")),
+        *(f"{who}, {w} bits" for w in (COST_BITS, FROM_16[-1]) for who in ("our best", "best peer")),
     ]
-    words = "Mean of both directions, unseen database. The best of each side is chosen by this very figure."
+    words = (
+        "Mean of both directions, unseen database. The best of each side is chosen by this very figure. Report "
+        "sets are marked with °."
+    )
     return f"## At a glance\n\n{words}\n\n{table(header, rows)}"
 
 
@@ -70,7 +80,8 @@ def section(summary: Summary, link: str) -> str:
     title = summary.dataset.title
     parts = [
         f"## {title}",
-        summary.dataset.about + (f" {summary.seeds} seeds." if summary.seeds > 1 else " One seed."),
+        f"*{summary.dataset.role.capitalize()} set.* {summary.dataset.about}"
+        + (f" {summary.seeds} seeds." if summary.seeds > 1 else " One seed."),
         f"![{summary.figure} against bits: {title}]({link}/{summary.dataset.key}.png)",
         f"**{summary.figure}, unseen database**, {' / '.join(summary.ways)}. The best mean of both directions is bold.",
         accuracy_table(summary),
@@ -95,19 +106,19 @@ def figure_text(summary: Summary, cell: Cell | None) -> str:
 def accuracy_table(summary: Summary) -> str:
     methods = summary.of(binary=True)
     best = {}
-    for width in BITS:
+    for width in FROM_16:
         cells = {name: w[width] for name, w in methods.items() if width in w and not w[width].dash}
         best[width] = max(cells, key=lambda name: cells[name].mean(summary.key), default=None)
     rows = []
     for name, widths in methods.items():
         row = [display(name), METHODS[name].learns_from(summary.dataset)]
-        for width in BITS:
+        for width in FROM_16:
             cell = widths.get(width)
             text = figure_text(summary, cell)
             text = f"**{text}**" if best[width] == name else text
             row.append(text + ("†" if cell and cell.beyond_rank else ""))
         rows.append(row)
-    return table(["method", "learns from", *(f"{b} bits" for b in BITS)], rows)
+    return table(["method", "learns from", *(f"{b} bits" for b in FROM_16)], rows)
 
 
 def display(name: str) -> str:
@@ -142,12 +153,20 @@ def complete(summary: Summary, name: str) -> bool:
 
 
 def reference_table(summary: Summary) -> str:
-    rows = []
+    rows, per_class = [], []
     for name, widths in summary.of(binary=False).items():
-        cells = [widths.get(w) for w in WIDTHS]
-        rows.append([name, *(figure_text(summary, cell) for cell in cells)])
+        if PER_CLASS in widths:
+            cell = widths[PER_CLASS]
+            per_class.append(
+                f"{name[0].upper()}{name[1:]}, {cell.bytes // 4} values ({cell.bytes} B), compared by inner product: "
+                f"{figure_text(summary, cell)}."
+            )
+        else:
+            rows.append([name, *(figure_text(summary, widths.get(w)) for w in WIDTHS)])
     words = "**Without hashing**, real values per item (bytes), compared by their cosine:"
-    return f"{words}\n\n{table(['', *(f'{w} ({4 * w} B)' for w in WIDTHS)], rows)}" if rows else ""
+    header = ["", *(f"{w} ({4 * w} B)" for w in WIDTHS)]
+    parts = [f"{words}\n\n{table(header, rows)}"] if rows else []
+    return "\n\n".join(parts + per_class)
 
 
 def cost_words(summary: Summary) -> str:
@@ -196,10 +215,32 @@ def bytes_section(link: str) -> str:
     )
 
 
+def representations_section(summaries: list[Summary]) -> str:
+    """The representation of each view that the peers got."""
+    rows = []
+    for summary in summaries:
+        kept = summary.data.get("representations", {})
+        for name, settings in kept.items():
+            if name in ("best", "kernel"):
+                words = [
+                    f"{modality}: {scaling}, {'linear' if width is None else f'kernel, width {width:g}'}"
+                    for modality, (scaling, width) in settings.items()
+                ]
+                rows.append([titled(summary), name, *words, f"{kept['seconds']:.0f}"])
+    words = (
+        "Chosen on the training rows of the first seed, by leave-one-out log loss of ridge regression to the "
+        "classes, or by held-out recall of ridge-CCA where there are only pairs; the same for all peers. Where the "
+        "best one of a view is linear, peers are also tuned on the best kernels."
+    )
+    header = ["", "features", "first view", "second view", "choice, s"]
+    return f"## The representations of the peers\n\n{words}\n\n{table(header, rows)}"
+
+
 def grids_section() -> str:
     """Every method's settings, all of which are tried on the validation rows."""
     rows = [
         [display(name), "; ".join(f"{key} {', '.join(map(str, values))}" for key, values in grid.items())]
         for name, grid in ((name, method.factory.grid) for name, method in METHODS.items())
+        if grid
     ]
     return f"## The settings that were tried\n\n{table(['method', 'settings'], rows)}"

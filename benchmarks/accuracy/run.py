@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 import warnings
+from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -13,84 +14,82 @@ from typing import Any
 import numpy as np
 
 from diffhash.errors import RankWarning, TooManyBitsError
-from diffhash.types import IntArray
+from diffhash.types import FloatArray, IntArray
 
 from ..datasets import Dataset, Task
 from ..peers import best_setting, try_settings
-from .machine import machine
+from .differences import paired_differences
+from .features import KERNEL, FeatureSets, Representations
 from .methods import Method
+from .protocols import TRAINING, UNSEEN
+from .results import Results, cell_key, queries_key
 from .scores import Scores, score, summary
+from .summary import summarise
 
 #: Width at which settings are chosen, or the widest below it that a method can give.
-TUNING_WIDTHS = (32, 16)
+TUNING_WIDTHS = (32, 16, 8)
 #: Rows used for tuning in all: a fifth of them to validate.
 TUNING_ROWS = 2500
 #: References without hashing sort real distances, which takes long: so many queries will do.
 REAL_QUERIES = 1000
-UNSEEN, TRAINING = "unseen", "training"
-
-
-class Results:
-    """One JSON file per dataset. A method whose grid has changed is measured again."""
-
-    def __init__(self, path: Path, dataset: Dataset) -> None:
-        self.path = path
-        self.data: dict[str, Any] = {"dataset": dataset.key, "tuning": {}, "cells": {}}
-        if path.is_file():
-            self.data |= json.loads(path.read_text(encoding="utf-8"))
-
-    def drop_stale(self, method: Method) -> None:
-        tuned = self.data["tuning"].get(method.name)
-        if tuned is not None and tuned["grid"] != json.loads(json.dumps(method.factory.grid)):
-            del self.data["tuning"][method.name]
-            kept = {k: c for k, c in self.data["cells"].items() if c["method"] != method.name}
-            self.data["cells"] = kept
-
-    def save(self) -> None:
-        self.data["machine"] = machine()
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self.path.with_suffix(".part")
-        draft.write_text(one_per_line(self.data), encoding="utf-8")
-        draft.replace(self.path)
-
-
-def one_per_line(data: dict[str, Any]) -> str:
-    """JSON with a line for every cell: small, and readable as a difference."""
-    parts = []
-    for key, value in sorted(data.items()):
-        if isinstance(value, dict):
-            lines = (f"  {json.dumps(k)}: {json.dumps(v, sort_keys=True)}" for k, v in sorted(value.items()))
-            parts.append(f" {json.dumps(key)}: {{\n" + ",\n".join(lines) + "\n }")
-        else:
-            parts.append(f" {json.dumps(key)}: {json.dumps(value)}")
-    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def measure(
     dataset: Dataset,
-    folder: Path,
+    folder: Path | None,
     methods: list[Method],
     seeds: int,
     path: Path,
     widths: tuple[int, ...] = (),
+    *,
+    again: bool = False,
 ) -> Results:
-    """All cells of a dataset, seed by seed."""
+    """All cells of a dataset, seed by seed, then the differences between RefinedHash and the best peers."""
     results = Results(path, dataset)
+    # Made data are not read from any folder.
+    source = folder or Path()
+    first: FeatureSets | None = None
+    for method in methods:
+        results.forget(method) if again else results.drop_stale(method)
     for seed in range(seeds):
-        task = dataset.load(seed, folder)
+        wanted = {
+            method.name: [
+                width
+                for width in method.runs(dataset, seed)
+                if (not widths or width in widths or not method.binary)
+                and cell_key(method.name, width, seed) not in results.data["cells"]
+            ]
+            for method in methods
+        }
+        if not any(wanted.values()):
+            continue
+        task = dataset.load(seed, source)
         results.data["sizes"] = sizes(task)
+        features = FeatureSets(task, seed, partial(chosen_representations, results, dataset, source))
+        if first is None:
+            first = features if seed == 0 else FeatureSets(dataset.load(0, source), 0, features.choose)
         for method in methods:
-            results.drop_stale(method)
-            if method.missing(dataset) or (seed and not (dataset.redrawn or method.seeded)):
-                continue
-            for width in widths or method.widths:
-                key = f"{method.name} | {width} | {seed}"
-                if key not in results.data["cells"]:
-                    results.data["cells"][key] = measure_cell(
-                        results, dataset, folder, task, method, width, seed
-                    )
-                    results.save()
+            for width in wanted.get(method.name, []):
+                tuned = partial(tuned_setting, results, method, first)
+                cell, queries = measure_cell(features, dataset, method, width, seed, tuned)
+                results.data["cells"][cell_key(method.name, width, seed)] = cell
+                results.queries |= {
+                    queries_key(method.name, width, seed, protocol): values.astype(np.float32)
+                    for protocol, values in queries.items()
+                    if method.name == "RefinedHash" or (method.family != "ours" and method.binary)
+                }
+            if wanted.get(method.name):
+                results.save()
+    results.data["differences"] |= paired_differences(summarise(dataset, results.data), results.queries)
+    results.save()
     return results
+
+
+def chosen_representations(results: Results, dataset: Dataset, folder: Path) -> Representations:
+    """The representations of the dataset. Like every setting, they are chosen on the first seed's training rows."""
+    if not results.data["representations"]:
+        results.data["representations"] = Representations.choose(dataset.load(0, folder)).kept
+    return Representations(results.data["representations"])
 
 
 def sizes(task: Task) -> dict[str, Any]:
@@ -99,113 +98,190 @@ def sizes(task: Task) -> dict[str, Any]:
 
 
 def measure_cell(
-    results: Results, dataset: Dataset, folder: Path, task: Task, method: Method, width: int, seed: int
-) -> dict[str, Any]:
-    """One method with one width and one seed: fitted with its tuned setting, timed and scored."""
+    features: FeatureSets,
+    dataset: Dataset,
+    method: Method,
+    width: int,
+    seed: int,
+    tuned: Callable[[], dict[str, Any]],
+) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+    """One method with one width and one seed, fitted with its setting, timed and scored.
+
+    Returns the cell, and the figure of every query by protocol.
+    """
     cell: dict[str, Any] = {"method": method.name, "width": width, "seed": seed}
     started = time.monotonic()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", RankWarning)
         try:
-            # Settings come from the first seed's training rows, whatever the seed.
-            first = task if seed == 0 or not dataset.redrawn else None
-            setting = tuned_setting(results, method, first or dataset.load(0, folder))
-            peer = method.factory(n_bits=width, random_state=seed, **setting)
-            cell["train_seconds"] = clock(lambda: peer.fit(task.train, task.train_labels))[1]
+            peer, task, seconds, extra = fit(features, method, width, seed, tuned())
         except TooManyBitsError as error:
             tell(dataset, method, width, seed, "more bits than it can give")
-            return cell | {"dash": str(error)}
+            return cell | {"dash": str(error)}, {}
     if any(issubclass(w.category, RankWarning) for w in caught):
         cell["beyond_rank"] = True
-    cell["bytes"] = width // 8 if method.binary else 4 * width
-    cell |= score_cell(peer, method, task, with_training=seed == 0)
-    figure = cell[UNSEEN]["both"]
-    tell(dataset, method, width, seed, f"mAP {figure['map']['mean']:.3f}, {time.monotonic() - started:.1f} s")
-    return cell
+    n_values = width or peer.project(next(iter(task.test.values()))[:1], next(iter(task.test))).shape[1]
+    cell["bytes"] = width // 8 if method.binary else 4 * int(n_values)
+    cell["train_seconds"] = round(seconds + extra[0], 5)
+    figures, queries = score_cell(peer, method, task, extra[1], with_training=seed == 0)
+    figure = figures[UNSEEN]["both"]
+    tell(
+        dataset,
+        method,
+        width,
+        seed,
+        f"mAP {figure['map']['mean']:.3f}, recall {figure['recall']['mean']:.3f}, {time.monotonic() - started:.1f} s",
+    )
+    return cell | figures, queries
 
 
-def tuned_setting(results: Results, method: Method, task: Task) -> dict[str, Any]:
+def fit(
+    features: FeatureSets, method: Method, width: int, seed: int, setting: dict[str, Any]
+) -> tuple[Any, Task, float, tuple[float, float]]:
+    """A fitted peer, the task as it sees it, its CPU time, and that of the maps in front of it."""
+    if not method.on_features:
+        peer = method.factory(n_bits=width, random_state=seed, **setting)
+        _, seconds = clock(lambda: peer.fit(features.raw.train, features.raw.train_labels))
+        return peer, features.raw, seconds, (0.0, 0.0)
+    own = {key: value for key, value in setting.items() if key != "features"}
+    names = [setting.get("features", features.names[0])]
+    if KERNEL in features.names and KERNEL not in names:
+        names.append(KERNEL)  # if the linear features have fewer directions than there are bits
+    for place, name in enumerate(names):
+        peer, task = method.factory(n_bits=width, random_state=seed, **own), features[name]
+        try:
+            _, seconds = clock(lambda peer=peer, task=task: peer.fit(task.train, task.train_labels))
+            return peer, task, seconds, features.seconds[name]
+        except TooManyBitsError:
+            if place == len(names) - 1:
+                raise
+    raise AssertionError  # the loop returns or raises
+
+
+def tuned_setting(results: Results, method: Method, features: FeatureSets) -> dict[str, Any]:
     """The setting that is best on a validation part of the training rows, found once."""
     tuning = results.data["tuning"]
-    if not method.factory.grid:
+    names = features.names if method.on_features else [""]
+    if not method.factory.grid and len(names) == 1:
         return {}
     if method.name not in tuning:
-        for width in TUNING_WIDTHS:
-            try:
-                trials = try_settings(
-                    method.factory,
-                    task.train,
-                    task.train_labels,
-                    n_bits=width,
-                    score=validation_score(labelled=task.train_labels is not None),
-                    max_rows=TUNING_ROWS,
-                )
-                break
-            except TooManyBitsError:
-                if width == TUNING_WIDTHS[-1]:
-                    raise
+        width, trials = try_all(method, features, names)
         tuning[method.name] = {
             "grid": method.factory.grid,
             "width": width,
             "trials": [[setting, round(figure, 5)] for setting, figure in trials],
             "setting": best_setting(trials),
         }
-    return tuning[method.name]["setting"]
+    return dict(tuning[method.name]["setting"])
 
 
-def validation_score(*, labelled: bool) -> Any:
+def try_all(
+    method: Method, features: FeatureSets, names: list[str]
+) -> tuple[int, list[tuple[dict[str, Any], float]]]:
+    """Every setting on every set of features, at the widest width that one of the sets can give."""
+    for width in TUNING_WIDTHS if method.binary else (max(method.widths[0], 32),):
+        trials, refused = [], None
+        for name in names:
+            task = features[name] if name else features.raw
+            try:
+                found = try_settings(
+                    method.factory,
+                    task.train,
+                    task.train_labels,
+                    n_bits=width,
+                    score=validation_score(
+                        labelled=task.train_labels is not None, inner=is_inner(method.factory)
+                    ),
+                    max_rows=TUNING_ROWS,
+                )
+            except TooManyBitsError as error:
+                refused = error
+                continue
+            trials += [({**s, "features": name} if name else s, value) for s, value in found]
+        if trials:
+            return width, trials
+    assert refused is not None
+    raise refused
+
+
+def is_inner(peer: Any) -> bool:
+    """Whether real vectors are compared by inner product, not by their cosine."""
+    return bool(getattr(peer, "inner", False))
+
+
+def validation_score(*, labelled: bool, inner: bool = False) -> Any:
     """Mean average precision with labels, recall among the first ten without."""
 
     def figure(queries: Any, database: Any, query_labels: IntArray, database_labels: IntArray) -> float:
-        scores = score(queries, database, query_labels, database_labels)
+        scores = score(queries, database, query_labels, database_labels, inner=inner)
         return float(np.nanmean(scores.precision if labelled else scores.recall))
 
     return figure
 
 
-def score_cell(peer: Any, method: Method, task: Task, *, with_training: bool) -> dict[str, Any]:
-    """Figures of both protocols, and the time to encode a thousand items of both views."""
+def score_cell(
+    peer: Any, method: Method, task: Task, map_seconds: float, *, with_training: bool
+) -> tuple[dict[str, Any], dict[str, FloatArray]]:
+    """Figures of both databases and of every query, and the time to encode an item."""
     represent = peer.encode if method.binary else peer.project
     test, seconds = clock(lambda: {m: represent(X, m) for m, X in task.test.items()})
     rows = np.arange(task.n_test)
     labels = rows if task.test_labels is None else task.test_labels
     n_queries = task.n_test if method.binary else min(task.n_test, REAL_QUERIES)
-    cell = {
-        "encode_microseconds": round(1e6 * seconds / (2 * task.n_test), 3),
-        UNSEEN: score_protocol(test, test, labels, labels, n_queries),
-    }
+    databases: dict[str, tuple[dict[str, Any], IntArray]] = {UNSEEN: (test, labels)}
     if with_training:
         train = {m: represent(X, m) for m, X in task.train.items()}
         if task.train_labels is None:
             # Without labels a training item is relevant to no query: all items are the database.
             train = {m: np.concatenate([test[m], train[m]]) for m in train}
-            train_labels = np.arange(task.n_test + task.n_train)
+            databases[TRAINING] = train, np.arange(task.n_test + task.n_train)
         else:
-            train_labels = task.train_labels
-        cell[TRAINING] = score_protocol(test, train, labels, train_labels, n_queries)
-    return cell
+            databases[TRAINING] = train, task.train_labels
+    cell: dict[str, Any] = {
+        "encode_microseconds": round(1e6 * (seconds + map_seconds) / (2 * task.n_test), 3)
+    }
+    queries = {}
+    for protocol, (database, others) in databases.items():
+        found = score_both(test, database, labels, others, n_queries, inner=is_inner(peer))
+        cell[protocol], both = figures_by_way(found)
+        queries[protocol] = both.precision if task.test_labels is not None else both.recall
+    return cell, queries
 
 
-def score_protocol(
-    queries: dict[str, Any], database: dict[str, Any], labels: IntArray, others: IntArray, n: int
-) -> dict[str, Any]:
-    """Figures of each direction, and of both together (the same objects are drawn in both)."""
-    found: dict[str, Scores] = {
-        f"{a} → {b}": score(queries[a][:n], database[b], labels[:n], others)
+def score_both(
+    queries: dict[str, Any],
+    database: dict[str, Any],
+    labels: IntArray,
+    others: IntArray,
+    n: int,
+    *,
+    inner: bool,
+) -> dict[str, Scores]:
+    """Scores of each direction."""
+    return {
+        f"{a} → {b}": score(queries[a][:n], database[b], labels[:n], others, inner=inner)
         for a, b in permutations(queries, 2)
     }
-    figures = {way: figures_of(s.precision, s.recall, s.equal_error_rate) for way, s in found.items()}
+
+
+def figures_by_way(found: dict[str, Scores]) -> tuple[dict[str, Any], Scores]:
+    """Figures of each direction, and of both together (the same objects are drawn in both)."""
     there, back = found.values()
-    figures["both"] = figures_of(
+    both = Scores(
         (there.precision + back.precision) / 2,
         (there.recall + back.recall) / 2,
         (there.equal_error_rate + back.equal_error_rate) / 2,
     )
-    return figures
+    figures = {way: figures_of(scores) for way, scores in found.items()}
+    return figures | {"both": figures_of(both)}, both
 
 
-def figures_of(precision: Any, recall: Any, equal_error: float) -> dict[str, Any]:
-    return {"map": summary(precision), "recall": summary(recall), "eer": round(equal_error, 5)}
+def figures_of(scores: Scores) -> dict[str, Any]:
+    return {
+        "map": summary(scores.precision),
+        "recall": summary(scores.recall),
+        "eer": round(scores.equal_error_rate, 5),
+    }
 
 
 def clock(call: Any) -> tuple[Any, float]:

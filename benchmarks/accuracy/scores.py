@@ -12,9 +12,11 @@ import diffhash as dh
 from diffhash.evaluation import average_precision, equal_error_rate, precision_recall_at, roc_curve
 from diffhash.types import FloatArray, IntArray
 
+from ..peers.representation import unit_rows
+
 FIRST = 10
 N_RESAMPLES = 1000
-#: Cosines that differ by less are tied: items with the same features are, but for rounding.
+#: Products that differ by less are tied: items with the same features are, but for rounding.
 _TIED = 1e-6
 _EER_BINS = 4096
 
@@ -28,18 +30,20 @@ class Scores:
     equal_error_rate: float
 
 
-def score(queries: Any, database: Any, query_labels: IntArray, database_labels: IntArray) -> Scores:
-    """Scores of packed codes by Hamming distance, or of real vectors by their cosine."""
+def score(
+    queries: Any, database: Any, query_labels: IntArray, database_labels: IntArray, *, inner: bool = False
+) -> Scores:
+    """Scores of packed codes by Hamming distance, or of real vectors by their cosine or inner product.
+
+    Inner products must be in [-1, 1], as those of probabilities are.
+    """
     if queries.dtype == np.uint8:
         result = dh.evaluate(queries, database, query_labels, database_labels)
         recall = precision_recall_at(result.table, FIRST)[1]
         return Scores(result.average_precision, recall, result.equal_error_rate)
-    return _score_real(unit_rows(queries), unit_rows(database), query_labels, database_labels)
-
-
-def unit_rows(X: FloatArray) -> FloatArray:
-    length = np.linalg.norm(X, axis=1, keepdims=True)
-    return np.divide(X, length, out=np.zeros_like(X), where=length > 0)
+    if not inner:
+        queries, database = unit_rows(queries), unit_rows(database)
+    return _score_real(queries, database, query_labels, database_labels)
 
 
 def _score_real(

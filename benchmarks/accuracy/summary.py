@@ -12,7 +12,8 @@ import numpy as np
 
 from ..datasets import DATASETS, Dataset
 from .methods import METHODS
-from .run import UNSEEN
+from .protocols import UNSEEN
+from .results import FORMAT
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,10 @@ class Summary:
 def read_summaries(folder: Path) -> list[Summary]:
     """What has been measured, in the order of the datasets."""
     paths = {key: folder / f"accuracy-{key}.json" for key in DATASETS}
-    found = [
-        summarise(DATASETS[key], json.loads(path.read_text(encoding="utf-8")))
-        for key, path in paths.items()
-        if path.is_file()
-    ]
+    kept = {
+        key: json.loads(path.read_text(encoding="utf-8")) for key, path in paths.items() if path.is_file()
+    }
+    found = [summarise(DATASETS[key], data) for key, data in kept.items() if data.get("format") == FORMAT]
     return [summary for summary in found if summary.cells]
 
 

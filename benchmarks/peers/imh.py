@@ -39,7 +39,7 @@ class IMH(LinearPeer):
     inter: float = 1.0
     ridge: float = 1e-1
     n_neighbors: int = 10
-    n_rows: int = 2000
+    n_rows: int = 1000
 
     name: ClassVar[str] = "IMH"
     grid: ClassVar[Grid] = {"inter": [0.01, 0.1, 1.0], "ridge": [1e-2, 1.0]}

@@ -14,6 +14,13 @@ from .base import Grid, Labels, LinearPeer
 from .itq import random_rotation
 
 
+def check_one_space(name: str, X: FloatArray, Y: FloatArray) -> None:
+    if X.shape[1] != Y.shape[1]:
+        raise InputError(
+            f"{name}: needs views of one embedding space, got {X.shape[1]} and {Y.shape[1]} features."
+        )
+
+
 @dataclass
 class RawSigns(LinearPeer):
     """Sign of the first ``n_bits`` coordinates of embeddings of one model (CLIP and its kin).
@@ -34,11 +41,7 @@ class RawSigns(LinearPeer):
         Y: FloatArray,
         labels: Labels,  # noqa: ARG002 - no learning
     ) -> tuple[FloatArray, FloatArray]:
-        if X.shape[1] != Y.shape[1]:
-            raise InputError(
-                f"{self.name}: needs views of one embedding space, "
-                f"got {X.shape[1]} and {Y.shape[1]} features."
-            )
+        check_one_space(self.name, X, Y)
         if self.centre not in ("view", "none"):
             raise InputError(f"{self.name}: centre must be 'view' or 'none', got {self.centre!r}.")
         if self.centre == "none":

@@ -1,90 +1,108 @@
-"""Kernel ridge regression to random class codes."""
+"""Ridge regression: to codes of classes, and to class posteriors without hashing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.special import softmax
 
-from diffhash.codes import pack
 from diffhash.errors import InputError
-from diffhash.types import BoolArray, CodeArray, FloatArray, IntArray, Views
+from diffhash.types import CodeArray, FloatArray
 
-from .base import Grid, Labels, check_features, check_labels, check_views, label_vectors
-from .kernel import METRICS, KernelFeatures
+from .base import Grid, Labels, LinearPeer, label_vectors
+from .class_codes import separated_class_codes
+from .leave_one_out import choose_ridge, indicators, ridge_weights
+from .representation import principal_axes
+
+#: A number in units of the largest variance, or "loo": each view's own, by leave-one-out log loss.
+Ridge = float | str
+
+
+def view_ridge(X: FloatArray, labels: Labels, ridge: Ridge) -> float:
+    """The ridge of one centred view, in units of its largest variance."""
+    if isinstance(ridge, str):
+        if ridge != "loo" or labels is None:
+            raise InputError(f"ridge must be a number, or 'loo' where there are labels, got {ridge!r}.")
+        return choose_ridge(X @ principal_axes(X, X.shape[1])[0], labels).ridge
+    return float(ridge)
+
+
+def ridge_map(X: FloatArray, targets: FloatArray, ridge: float) -> FloatArray:
+    """``(XᵀX/n + ridge s₁)⁻¹ Xᵀ targets / n`` with ``s₁`` the largest variance of the centred rows."""
+    axes, _ = principal_axes(X, X.shape[1])
+    return axes @ ridge_weights(X @ axes, targets, ridge)
 
 
 @dataclass
-class KernelRidgeCodes:
-    """Kernel ridge regression of each view to random codes of the classes.
+class RidgeCodes(LinearPeer):
+    """Ridge regression of each view to codes of the classes.
 
     What supervised discrete hashing (such as DCH: Xu, Shen, Yang, Shen & Li, "Learning
     discriminative binary codes for large-scale cross-modal retrieval", IEEE TIP 2017) amounts to
-    when its codes are fixed: every class gets a random code, each bit +1 for half of the classes,
-    and each view learns to predict the code of its rows. With several labels, that is the sum of
-    their codes over the root of their number.
-
-    With ``K`` the kernel between rows and landmarks, ``M`` between landmarks, and ``B`` the rows'
-    codes minus their mean, the weights are ``(KᵀK + ridge M)⁻¹ Kᵀ B``; when every row is a landmark
-    this is kernel ridge regression itself, ``(K + ridge I)⁻¹ B``. Any number of bits.
+    when its codes are fixed: every class gets a code, far from the others, and each view learns to
+    predict the code of its rows. With several labels, that is the sum of their codes over the root of
+    their number. Any number of bits. On kernel features this is kernel ridge regression.
     """
 
-    n_bits: int
-    ridge: float = 1.0
-    scale: float = 1.0
-    metric: str = "diagonal"
-    n_landmarks: int = 2500
-    random_state: int = 0
+    ridge: Ridge = "loo"
 
-    name: ClassVar[str] = "kernel ridge to class codes"
-    grid: ClassVar[Grid] = {"ridge": [0.03, 0.3, 3.0], "scale": [0.5, 2.0], "metric": METRICS}
-    binary: ClassVar[bool] = True
+    name: ClassVar[str] = "ridge to class codes"
+    grid: ClassVar[Grid] = {"ridge": ["loo", 1e-5, 1e-4, 1e-3, 1e-2, 1e-1]}
     uses_labels: ClassVar[bool] = True
     needs_labels: ClassVar[bool] = True
 
-    def fit(self, views: Views, labels: Labels = None) -> Self:
-        arrays = check_views(self.name, views)
-        labels = check_labels(self.name, labels, len(next(iter(arrays.values()))))
-        if labels is None:
-            raise InputError(f"{self.name}: is a supervised method and needs labels, got none.")
-        targets = self._targets(labels)
+    def _directions(self, X: FloatArray, Y: FloatArray, labels: Labels) -> tuple[FloatArray, FloatArray]:
+        targets = class_targets(labels, self.n_bits, self.random_state)
         self.offset_ = targets.mean(axis=0)
-        self.means_ = {modality: X.mean(axis=0) for modality, X in arrays.items()}
-        self.maps_ = {
-            modality: KernelFeatures(self.n_landmarks, self.scale, self.metric, self.random_state).fit(X)
-            for modality, X in arrays.items()
-        }
-        self.weights_ = {
-            modality: self._weights(self.maps_[modality], X, targets - self.offset_)
-            for modality, X in arrays.items()
-        }
-        return self
+        first, second = (
+            ridge_map(Z, targets - self.offset_, view_ridge(Z, labels, self.ridge)) for Z in (X, Y)
+        )
+        return first, second
+
+    def _threshold(self, projected: FloatArray) -> FloatArray:  # noqa: ARG002 - the mean of the codes
+        return -self.offset_
+
+
+def class_targets(labels: Labels, n_bits: int, random_state: int) -> FloatArray:
+    """The code of each row's class, or what stands for several."""
+    assert labels is not None  # fit has checked it
+    vectors = label_vectors(labels)
+    return vectors @ separated_class_codes(vectors.shape[1], n_bits, np.random.default_rng(random_state))
+
+
+@dataclass
+class Posteriors(LinearPeer):
+    """Reference without hashing: softmax of ridge scores of the classes, compared by inner product.
+
+    The inner product of two posteriors is the chance that both objects have the same class. An object
+    takes as many real values as there are classes, whatever ``n_bits`` is.
+    """
+
+    name: ClassVar[str] = "class posteriors, real-valued"
+    binary: ClassVar[bool] = False
+    inner: ClassVar[bool] = True
+    grid: ClassVar[Grid] = {}
+    uses_labels: ClassVar[bool] = True
+    needs_labels: ClassVar[bool] = True
+
+    def _directions(self, X: FloatArray, Y: FloatArray, labels: Labels) -> tuple[FloatArray, FloatArray]:
+        assert labels is not None  # fit has checked it
+        T = indicators(labels)
+        self.share_ = T.mean(axis=0)
+        directions, steepness = [], []
+        for Z in (X, Y):
+            axes, _ = principal_axes(Z, Z.shape[1])
+            chosen = choose_ridge(Z @ axes, labels)
+            directions.append(axes @ ridge_weights(Z @ axes, T - self.share_, chosen.ridge))
+            steepness.append(chosen.steepness)
+        self.steepness_ = dict(zip(self.means_, steepness, strict=True))
+        return directions[0], directions[1]
 
     def project(self, X: Any, modality: str) -> FloatArray:
-        X = check_features(self.name, X, modality, getattr(self, "means_", None))
-        return self.maps_[modality].transform(X) @ self.weights_[modality] + self.offset_
+        scores = super().project(X, modality)
+        return np.asarray(softmax(self.steepness_[modality] * (self.share_ + scores), axis=1))
 
-    def encode(self, X: Any, modality: str) -> CodeArray:
-        return pack(self.project(X, modality) >= 0)
-
-    def _targets(self, labels: IntArray | BoolArray) -> FloatArray:
-        vectors = label_vectors(labels)
-        rng = np.random.default_rng(self.random_state)
-        return vectors @ random_class_codes(vectors.shape[1], self.n_bits, rng)
-
-    def _weights(self, kernel: KernelFeatures, X: FloatArray, targets: FloatArray) -> FloatArray:
-        K = kernel.transform(X)
-        if K.shape[0] == K.shape[1]:
-            return solve(K + self.ridge * np.eye(len(K)), targets, assume_a="pos")
-        M = kernel.of_scaled(kernel.landmarks_)
-        # Landmarks that nearly coincide make M singular to rounding.
-        left = K.T @ K + self.ridge * M + 1e-8 * len(X) * np.eye(len(M))
-        return solve(left, K.T @ targets, assume_a="pos")
-
-
-def random_class_codes(n_classes: int, n_bits: int, rng: np.random.Generator) -> FloatArray:
-    """Codes of ±1, shape (n_classes, n_bits); each bit is +1 for half of the classes."""
-    half = np.where(np.arange(n_classes) < (n_classes + 1) // 2, 1.0, -1.0)
-    return rng.permuted(np.repeat(half[:, None], n_bits, axis=1), axis=0)
+    def encode(self, X: Any, modality: str) -> CodeArray:  # noqa: ARG002 - the interface's
+        raise InputError(f"{self.name}: has no codes. Compare the vectors of project() by inner product.")

@@ -1,4 +1,4 @@
-"""What holds for every peer; kernel features in front; raw signs; tuning."""
+"""What holds for every peer; raw signs; tuning."""
 
 from math import prod
 
@@ -10,9 +10,6 @@ from benchmarks.peers import (
     ALIGNED_PEERS,
     CCAITQ,
     PEERS,
-    CCASigns,
-    KernelFeatures,
-    OnKernelFeatures,
     RawSigns,
     RotatedSigns,
     tune,
@@ -27,10 +24,7 @@ from diffhash.errors import (
 )
 
 BITS = 5
-ON_KERNEL = tuple(
-    OnKernelFeatures(peer, n_landmarks=30) for peer in PEERS if peer.__name__ != "KernelRidgeCodes"
-)
-EVERY = [pytest.param(peer, id=peer.name) for peer in (*PEERS, *ALIGNED_PEERS, *ON_KERNEL)]
+EVERY = [pytest.param(peer, id=peer.name) for peer in (*PEERS, *ALIGNED_PEERS)]
 
 
 @pytest.fixture(scope="module")
@@ -111,39 +105,10 @@ def test_every_peer_refuses_what_does_not_fit(factory, data):
         )
 
 
-@pytest.mark.parametrize("factory", EVERY)
-def test_every_peer_is_tuned_over_six_settings_and_three_distances(factory):
-    """The same effort for all, but for those that have nothing to tune except the centring."""
-    wanted = 2 if factory in ALIGNED_PEERS else 18 if "metric" in factory.grid else 6
-    assert prod(len(values) for values in factory.grid.values()) == wanted
-
-
-def test_hellinger_features_compare_square_roots():
-    X = np.random.default_rng(0).dirichlet(np.ones(4), size=30)
-    kernel = KernelFeatures(n_landmarks=10, metric="hellinger").fit(X)
-    apart = np.sum((np.sqrt(X[5]) - kernel.landmarks_) ** 2, axis=1)
-    np.testing.assert_allclose(kernel.transform(X[5:6])[0], np.exp(-apart / kernel.bandwidth_))
-    assert not KernelFeatures(n_landmarks=10, metric="hellinger").fit(X - 0.5).root_
-
-
-def test_kernel_features_are_gaussians_of_scaled_distances(data):
-    X = data[0]["image"]
-    kernel = KernelFeatures(n_landmarks=20, scale=2.0).fit(X)
-    landmarks = kernel.landmarks_
-    apart = np.sum((landmarks[:, None] - landmarks) ** 2, axis=2)
-
-    assert kernel.bandwidth_ == pytest.approx(2 * np.median(apart[np.triu_indices(20, 1)]))
-    expected = np.exp(-np.sum((X[3] / X.std(axis=0) - landmarks) ** 2, axis=1) / kernel.bandwidth_)
-    np.testing.assert_allclose(kernel.transform(X[3:4])[0], expected)
-
-
-def test_kernel_features_lift_the_limit_of_the_bits(data):
-    with pytest.raises(TooManyBitsError, match="kernel features"):
-        CCASigns(16).fit(*data)
-
-    peer = OnKernelFeatures(CCASigns, n_landmarks=30)(n_bits=16).fit(*data)
-
-    assert peer.encode(data[0]["text"], "text").shape == (120, 2)
+@pytest.mark.parametrize("factory", PEERS)
+def test_every_peer_is_tuned_over_six_settings(factory):
+    """The same effort for all. Peers of one embedding space have nothing to tune but the centring."""
+    assert prod(len(values) for values in factory.grid.values()) == 6
 
 
 def test_raw_signs_are_the_signs_of_the_centred_embedding(data):

@@ -1,14 +1,12 @@
-"""IMH, CMFH and kernel ridge to class codes against their definitions."""
+"""IMH and CMFH against their definitions."""
 
 import numpy as np
 import pytest
 from scipy.linalg import block_diag, null_space
-from sklearn.kernel_ridge import KernelRidge
 
-from benchmarks.peers import CMFH, IMH, KernelRidgeCodes
+from benchmarks.peers import CMFH, IMH
 from benchmarks.peers.imh import imh_matrix, laplacian, regression_loss, ridge_solution
-from benchmarks.peers.ridge import random_class_codes
-from diffhash.errors import InputError, TooManyBitsError
+from diffhash.errors import TooManyBitsError
 
 
 @pytest.fixture
@@ -116,50 +114,3 @@ def test_cmfh_gives_any_number_of_bits(data):
     views, _ = data
 
     assert CMFH(30).fit(views).encode(views["x"], "x").shape == (40, 4)
-
-
-def test_class_codes_are_balanced():
-    codes = random_class_codes(10, 32, np.random.default_rng(0))
-
-    assert set(np.unique(codes)) == {-1.0, 1.0}
-    assert np.all(codes.sum(axis=0) == 0)
-    assert len(np.unique(codes, axis=0)) == 10
-
-
-def test_kernel_ridge_equals_scikit_learns(data):
-    views, labels = data
-    peer = KernelRidgeCodes(16, ridge=0.5).fit(views, labels)
-    kernel = peer.maps_["x"]
-    targets = random_class_codes(4, 16, np.random.default_rng(0))[labels]
-    scaled = views["x"] / views["x"].std(axis=0)
-
-    theirs = KernelRidge(alpha=0.5, kernel="rbf", gamma=1 / kernel.bandwidth_)
-    theirs.fit(scaled, targets - targets.mean(axis=0))
-
-    np.testing.assert_allclose(
-        peer.project(views["x"], "x"), theirs.predict(scaled) + targets.mean(axis=0), atol=1e-8
-    )
-
-
-def test_kernel_ridge_on_nearly_all_landmarks_is_close_to_the_full_one(data):
-    views, labels = data
-    full, most = (KernelRidgeCodes(8, n_landmarks=k).fit(views, labels) for k in (40, 38))
-
-    gap = full.project(views["y"], "y") - most.project(views["y"], "y")
-
-    assert np.abs(gap).max() < 0.25
-
-
-def test_kernel_ridge_gives_one_class_one_code(data):
-    """Easy classes: the two views of a class agree with the class's own code."""
-    views, labels = data
-    peer = KernelRidgeCodes(16, ridge=0.01).fit(views, labels)
-    codes = random_class_codes(4, 16, np.random.default_rng(0))[labels]
-
-    for modality, X in views.items():
-        assert np.mean(np.sign(peer.project(X, modality)) == codes) > 0.99
-
-
-def test_kernel_ridge_needs_labels(data):
-    with pytest.raises(InputError, match="needs labels"):
-        KernelRidgeCodes(8).fit(data[0])

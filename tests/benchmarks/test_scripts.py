@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from benchmarks import bits, evaluation, refined
+from benchmarks import evaluation
 
 
 def test_sorting_gives_the_same_mean_average_precision_without_ties():
@@ -17,14 +17,3 @@ def test_sorting_gives_the_same_mean_average_precision_without_ties():
     found = evaluation.by_sorting(queries, [0, 1], items, labels)
 
     assert found == pytest.approx(dh.evaluate(queries, items, [0, 1], labels).mean_average_precision)
-
-
-def test_falls_finds_the_largest_loss_when_bits_double():
-    curves = {"a": {"m": {"4": 0.5, "8": 0.4, "16": 0.45}}, "b": {"m": {"4": 0.5, "8": 0.49, "16": None}}}
-    assert bits.falls(curves) == {"m": (pytest.approx(0.1), "a")}
-
-
-def test_jobs_of_refined_cover_every_source_of_pairs(tmp_path):
-    names = [name for name, _, _ in refined.jobs(5, tmp_path)]
-    assert len(names) == 7
-    assert sum("labels" in name for name in names) == sum("pairs" in name for name in names) == 3
