@@ -10,7 +10,6 @@ import numpy as np
 
 from ...evaluation.pair_score import score_codes
 from ...learning.paired_directions import held_out_strengths
-from ...types import FloatArray
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_options import PairOptions, PairProgress, TriedBits
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
@@ -21,6 +20,8 @@ __all__ = ["choose_bits", "choose_directions", "default_setting", "useful_direct
 _DROP_BELOW = 0.1
 #: Representations of a view whose ridge is chosen.
 _N_FINALISTS = 3
+#: Largest number of iterations of a trial refinement.
+_TRIAL_ITERATIONS = 20
 #: A setting must be better than a simpler one by this share.
 _CLEARLY_BETTER = 0.01
 
@@ -43,19 +44,17 @@ def choose_directions(
     scores = _DirectionScores(trials)
     best = default_setting(views, options)
     n_sides = len(best)
-    turns = list(range(n_sides)) * 2
+    turns = [0] if n_sides == 1 else [0, 1, 0]
     for number, side in enumerate(turns):
         progress(0.6 * number / len(turns), "choosing how features are represented")
         choices = options.views[side]
-        ridges = choices.ridges
-        default_ridge = best[side].ridge
         representations = choices.representations(views[side])
-        settings = [_with(best, side, ViewSetting(r, default_ridge)) for r in representations]
+        settings = [_with(best, side, ViewSetting(r, best[side].ridge)) for r in representations]
         finalists = scores.best([best, *settings], _N_FINALISTS)
         others = [
             _with(finalist, side, replace(finalist[side], ridge=ridge))
             for finalist in finalists
-            for ridge in ridges
+            for ridge in choices.ridges
         ]
         best = scores.best([*finalists, *others], 1)[0]
     return best, scores.tried()
@@ -66,7 +65,9 @@ def useful_directions(trials: list[PairTrial], setting: DirectionSetting) -> int
     found = []
     for trial in trials:
         _, _, scored = trial.directions(setting)
-        strengths = held_out_strengths(scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs)
+        strengths = held_out_strengths(
+            scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs
+        )
         found.append(strengths)
     n = min(map(len, found))
     mean = np.mean([strengths[:n] for strengths in found], axis=0)
@@ -92,7 +93,9 @@ def choose_bits(
     if options.max_iter > 0:
         penalty, target = options.penalties[0], options.negative_targets[0]
         wide = [s for s in starts if s.n_directions == max(t.n_directions for t in starts)]
-        refined = [replace(s, penalty=penalty, negative_target=target) for s in dict.fromkeys([*rotated, *wide])]
+        refined = [
+            replace(s, penalty=penalty, negative_target=target) for s in dict.fromkeys([*rotated, *wide])
+        ]
         progress(0.65, "refining bits")
         of_refined = scores.best(refined, 1)[0]
         others = [replace(of_refined, penalty=p) for p in options.penalties[1:]]
@@ -187,7 +190,7 @@ class _BitScores(_Scores):
             setting,
             n_bits=options.n_bits,
             positive_weight=options.positive_weight,
-            max_iter=options.max_iter,
+            max_iter=min(options.max_iter, _TRIAL_ITERATIONS),
             random_state=options.random_state,
         )
         codes = [bits.codes(side, values) for side, values in enumerate(scored)]
