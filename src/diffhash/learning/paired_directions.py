@@ -98,9 +98,15 @@ class PrincipalAxes:
         """Factors of the coordinates that make their variances nearly equal, of shape (rank,)."""
         return np.asarray(1.0 / np.sqrt(self.variances + ridge * self.variances[0]))
 
+    def normalised(self) -> PrincipalAxes:
+        """The same axes in units in which the largest variance is 1. Features may be as large as 1e30."""
+        unit = float(np.sqrt(self.variances[0]))
+        return PrincipalAxes(self.mean, self.directions / unit, self.variances / unit**2)
+
     def measured_on(self, coordinates: FloatArray) -> PrincipalAxes:
         """The same axes with the variances of the given coordinates."""
-        variances = np.maximum(coordinates.var(axis=0, dtype=np.float64), np.finfo(np.float64).tiny)
+        variances = coordinates.var(axis=0, dtype=np.float64)
+        variances = np.maximum(variances, _SMALLEST_VARIANCE * (variances.max() or 1.0))
         return PrincipalAxes(self.mean, self.directions, variances)
 
 
@@ -130,7 +136,8 @@ def pair_covariance(x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs) -
     pairs : ResolvedPairs
     """
     views = [MappedView(side, LinearMap(np.zeros(side.shape[1]))) for side in ((x,) if y is None else (x, y))]
-    settings = DifferenceSettings(gamma=1.0)
+    # Separate sums also work if one of the two sets is empty.
+    settings = DifferenceSettings(gamma=1.0, separate_sums=True)
     return np.asarray(-view_difference(views[0], views[-1], pairs, settings))
 
 
@@ -165,7 +172,8 @@ def paired_directions(
     kept = _strong(strengths)
     left, strengths = left[:, kept], strengths[kept]
     right = matrix.T @ left / np.maximum(strengths, np.finfo(np.float64).tiny)
-    return PairedDirections(*((right, left) if flip else (left, right)), strengths)
+    x, y = (right, left) if flip else (left, right)
+    return PairedDirections(x, y, strengths)
 
 
 def held_out_strengths(x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs) -> FloatArray:
@@ -183,7 +191,7 @@ def held_out_strengths(x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs
     """
     covariances = np.diagonal(pair_covariance(x, y, pairs))
     spread = x.std(axis=0, dtype=np.float64) * (x if y is None else y).std(axis=0, dtype=np.float64)
-    return np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0)
+    return np.asarray(np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0))
 
 
 def _strong(strengths: FloatArray) -> Any:
@@ -196,8 +204,11 @@ def _strong(strengths: FloatArray) -> Any:
 def _leading(matrix: FloatArray, max_rank: int) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues of a covariance that are not negligible, decreasing, and their eigenvectors."""
     values, vectors = _decreasing(matrix, max_rank)
-    n_kept = max(1, int((values > _SMALLEST_VARIANCE * values[0]).sum()))
-    return np.maximum(values[:n_kept], np.finfo(np.float64).tiny), np.ascontiguousarray(vectors[:, :n_kept])
+    if values[0] <= np.finfo(np.float64).tiny:
+        # All rows are equal: any direction will do, and all coordinates along it are zero.
+        return np.ones(1), np.ascontiguousarray(vectors[:, :1])
+    n_kept = int((values > _SMALLEST_VARIANCE * values[0]).sum())
+    return values[:n_kept].copy(), np.ascontiguousarray(vectors[:, :n_kept])
 
 
 def _decreasing(matrix: FloatArray, n_largest: int) -> tuple[FloatArray, FloatArray]:
@@ -214,7 +225,8 @@ def _decreasing(matrix: FloatArray, n_largest: int) -> tuple[FloatArray, FloatAr
 
 def _finite_product(a: Any, b: Any) -> FloatArray:
     """Matrix product in float64; if the squares of float32 numbers overflow, they are converted before."""
-    product = a @ b
+    with np.errstate(over="ignore", invalid="ignore"):
+        product = a @ b
     product = np.asarray(product.toarray() if scipy.sparse.issparse(product) else product)
     if not np.isfinite(product).all():
         product = a.astype(np.float64) @ b.astype(np.float64)

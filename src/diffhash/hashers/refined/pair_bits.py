@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from ...learning.rotation import rotated_frame, sample_rows
 from ...pairs.resolved import ResolvedPairs
 from ...types import CodeArray, FloatArray
 
-__all__ = ["BitSetting", "Bits", "fit_bits", "refined_settings", "rotated_settings"]
+__all__ = ["BitSetting", "Bits", "fit_bits", "rotated_settings"]
 
 #: Steps to fit a rotation, and rows that it is fitted to.
-_ROTATION_STEPS, _ROTATION_ROWS = 25, 3000
+_ROTATION_STEPS, _ROTATION_ROWS = 15, 3000
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,6 @@ def rotated_settings(n_bits: int, n_found: int, n_useful: int) -> list[BitSettin
         BitSetting(clipped(min(n_useful, n_bits // 2)), 0.5),
     ]
     return list(dict.fromkeys(tried))
-
-
-def refined_settings(
-    start: BitSetting, penalties: tuple[float, ...], targets: tuple[float, ...]
-) -> list[BitSetting]:
-    """The refinement of a start with the default penalty and target."""
-    return [replace(start, penalty=penalties[0], negative_target=targets[0])]
 
 
 def fit_bits(

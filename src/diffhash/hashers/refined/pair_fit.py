@@ -21,7 +21,7 @@ from ...types import FloatArray
 from .pair_bits import Bits, BitSetting, fit_bits
 from .pair_options import PairFit, PairOptions, PairProgress, TriedBits
 from .pair_search import choose_bits, choose_directions, default_setting
-from .pair_trial import MAX_DIRECTIONS, DirectionSetting, PairTrial, ViewBasis, fit_basis
+from .pair_trial import MAX_DIRECTIONS, DirectionSetting, PairTrial, ViewBasis, distinct_landmarks, fit_basis
 
 __all__ = ["fit_pairs"]
 
@@ -75,11 +75,12 @@ def fit_pairs(
     if splits:
         trials = [PairTrial(views, split, options.random_state, who) for split in splits]
         setting, tried = choose_directions(trials, views, options, report)
-        bits, score, of_bits = choose_bits(trials, setting, options, report)
-        tried += of_bits
-        nothing = [np.zeros((len(rows), 1), np.uint8) for rows in splits[0].scored_rows]
-        chance = float(np.mean([_chance(split.scored_pairs) for split in splits]))
-        del trials, nothing
+        trials = [trial for trial in trials if trial.can_fit(setting)]
+        if trials:
+            bits, score, of_bits = choose_bits(trials, setting, options, report)
+            tried += of_bits
+            chance = float(np.mean([_chance(trial.split.scored_pairs) for trial in trials]))
+        del trials
     report(0.8, "fitting all objects")
     fitted, losses = _final_fit(views, pairs, setting, bits, options, who)
     report(1.0, "done")
@@ -105,16 +106,11 @@ def _final_fit(
     bases = []
     for X, view, name in zip(views, setting, who, strict=False):
         rank = _LINEAR_RANK if view.representation.features == "linear" else _KERNEL_RANK
-        bases.append(
-            fit_basis(
-                X,
-                view.representation,
-                n_landmarks=options.n_landmarks,
-                max_rank=max(128, min(rank, _MAX_NUMBERS // X.shape[0])),
-                random_state=options.random_state,
-                who=name,
-            )
-        )
+        landmarks = None
+        if view.representation.features == "kernel":
+            landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=name)
+        max_rank = max(128, min(rank, _MAX_NUMBERS // X.shape[0]))
+        bases.append(fit_basis(X, view.representation, landmarks, max_rank=max_rank, who=name))
     scales = [basis.axes.scales(view.ridge) for basis, view in zip(bases, setting, strict=True)]
     y = None if pairs.one_view else bases[-1].coordinates
     directions = paired_directions(pair_covariance(bases[0].coordinates, y, pairs), scales, MAX_DIRECTIONS)
@@ -149,7 +145,6 @@ def _projection(
 ) -> tuple[Any, FloatArray, FloatArray]:
     """Map, projection and threshold of one view. A bit that is nearly constant is cut at its median."""
     offsets = bits.offsets[side].copy()
-    share = np.empty(len(offsets))
     projected = bits.projected(side, values)
     share = (projected >= 0).mean(axis=0)
     (constant,) = np.nonzero(np.minimum(share, 1 - share) < min_share)

@@ -20,6 +20,8 @@ __all__ = ["choose_bits", "choose_directions", "default_setting", "useful_direct
 _DROP_BELOW = 0.1
 #: Representations of a view whose ridge is chosen.
 _N_FINALISTS = 3
+#: Largest number of iterations of a trial refinement.
+_TRIAL_ITERATIONS = 20
 #: A setting must be better than a simpler one by this share.
 _CLEARLY_BETTER = 0.01
 
@@ -42,19 +44,17 @@ def choose_directions(
     scores = _DirectionScores(trials)
     best = default_setting(views, options)
     n_sides = len(best)
-    turns = list(range(n_sides)) * 2
+    turns = [0] if n_sides == 1 else [0, 1, 0]
     for number, side in enumerate(turns):
         progress(0.6 * number / len(turns), "choosing how features are represented")
         choices = options.views[side]
-        ridges = choices.ridges
-        default_ridge = best[side].ridge
         representations = choices.representations(views[side])
-        settings = [_with(best, side, ViewSetting(r, default_ridge)) for r in representations]
+        settings = [_with(best, side, ViewSetting(r, best[side].ridge)) for r in representations]
         finalists = scores.best([best, *settings], _N_FINALISTS)
         others = [
             _with(finalist, side, replace(finalist[side], ridge=ridge))
             for finalist in finalists
-            for ridge in ridges
+            for ridge in choices.ridges
         ]
         best = scores.best([*finalists, *others], 1)[0]
     return best, scores.tried()
@@ -190,7 +190,7 @@ class _BitScores(_Scores):
             setting,
             n_bits=options.n_bits,
             positive_weight=options.positive_weight,
-            max_iter=options.max_iter,
+            max_iter=min(options.max_iter, _TRIAL_ITERATIONS),
             random_state=options.random_state,
         )
         codes = [bits.codes(side, values) for side, values in enumerate(scored)]

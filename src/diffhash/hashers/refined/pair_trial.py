@@ -17,15 +17,24 @@ from ...learning.paired_directions import (
 )
 from ...maps import FeatureMap, MappedView
 from ...maps.landmarks import choose_landmarks, count_distinct
+from ...maps.mapped_view import block_rows
 from ...maps.representation import Representation, fit_representation
 from ...pairs.holdout import HeldOut
 from ...pairs.resolved import ResolvedPairs
 from ...types import FloatArray
 
-__all__ = ["DirectionSetting", "PairTrial", "ViewBasis", "ViewSetting", "fit_basis", "score_similarities"]
+__all__ = [
+    "DirectionSetting",
+    "PairTrial",
+    "ViewBasis",
+    "ViewSetting",
+    "distinct_landmarks",
+    "fit_basis",
+    "score_similarities",
+]
 
 #: Landmarks and components of each view in a trial.
-_TRIAL_LANDMARKS, _TRIAL_RANK = 300, 512
+_TRIAL_LANDMARKS, _TRIAL_RANK = 300, 300
 #: Largest number of directions.
 MAX_DIRECTIONS = 256
 
@@ -57,19 +66,15 @@ class ViewBasis:
 def fit_basis(
     X: Any,
     representation: Representation,
+    landmarks: FloatArray | None,
     *,
-    n_landmarks: int,
     max_rank: int,
-    random_state: int | None,
     who: str,
 ) -> ViewBasis:
-    """Fit a representation and its principal axes to the rows of a view."""
-    landmarks = None
-    if representation.features == "kernel":
-        landmarks = _landmarks(X, n_landmarks, random_state, who)
+    """Fit a representation and its principal axes to the rows of a view. Linear features ignore landmarks."""
     fitted = fit_representation(X, representation, landmarks, who=who)
     view = MappedView(X, fitted)
-    axes = PrincipalAxes.of(view, max_rank)
+    axes = PrincipalAxes.of(view, max_rank).normalised()
     coordinates = axes.coordinates(view)
     return ViewBasis(fitted, axes.measured_on(coordinates), coordinates)
 
@@ -94,15 +99,20 @@ class PairTrial:
         self._random_state = random_state
         self._who = who
         self._bases: dict[tuple[int, Representation], tuple[ViewBasis, FloatArray] | None] = {}
+        self._landmarks: dict[int, FloatArray] = {}
         self._covariances: dict[tuple[Representation, ...], FloatArray] = {}
 
     def score(self, setting: DirectionSetting) -> float:
         """Score of real-valued similarities of the held-out objects; 0 if the setting cannot be fitted."""
-        if any(self._basis(side, view.representation) is None for side, view in enumerate(setting)):
+        if not self.can_fit(setting):
             return 0.0
         found, _, scored = self.directions(setting)
         weighted = [_unit(values * found.strengths.astype(values.dtype)) for values in scored]
         return score_similarities(weighted[0], weighted[-1], self.split.scored_pairs)
+
+    def can_fit(self, setting: DirectionSetting) -> bool:
+        """Whether the setting can be fitted to so few objects; for example, they may all be equal."""
+        return all(self._basis(side, view.representation) is not None for side, view in enumerate(setting))
 
     def directions(
         self, setting: DirectionSetting
@@ -133,9 +143,8 @@ class PairTrial:
                 basis = fit_basis(
                     self._fit_views[side],
                     representation,
-                    n_landmarks=_TRIAL_LANDMARKS,
+                    self._landmarks_of(side) if representation.features == "kernel" else None,
                     max_rank=_TRIAL_RANK,
-                    random_state=self._random_state,
                     who=self._who[side],
                 )
             except (InputError, ParameterError):
@@ -145,6 +154,14 @@ class PairTrial:
                 finite = np.isfinite(scored).all() and np.isfinite(basis.coordinates).all()
                 self._bases[key] = (basis, scored) if finite else None
         return self._bases[key]
+
+    def _landmarks_of(self, side: int) -> FloatArray:
+        """Landmarks of a view; all metrics and widths share them."""
+        if side not in self._landmarks:
+            self._landmarks[side] = distinct_landmarks(
+                self._fit_views[side], _TRIAL_LANDMARKS, self._random_state, who=self._who[side]
+            )
+        return self._landmarks[side]
 
 
 def score_similarities(x: FloatArray, y: FloatArray, pairs: ResolvedPairs) -> float:
@@ -179,14 +196,14 @@ def score_similarities(x: FloatArray, y: FloatArray, pairs: ResolvedPairs) -> fl
 
 
 def _mean_reciprocal_rank(similarities: FloatArray, i: NDArray[Any], j: NDArray[Any]) -> float:
-    ordered = np.sort(similarities, axis=1)
-    ranks = np.empty(len(i))
-    for row in np.unique(i):
-        of_row = i == row
-        own = similarities[row, j[of_row]]
-        above = 2 * ordered.shape[1] - sum(np.searchsorted(ordered[row], own, s) for s in ("left", "right"))
-        ranks[of_row] = (above + 1) / 2
-    return float((1.0 / ranks).mean()) if len(i) else 0.0
+    total = 0.0
+    for rows in block_rows(len(i), similarities.shape[1]):
+        own = similarities[i[rows], j[rows]][:, None]
+        others = similarities[i[rows]]
+        # The own item is one of the ties.
+        ranks = (others > own).sum(axis=1) + ((others == own).sum(axis=1) + 1) / 2
+        total += float((1.0 / ranks).sum())
+    return total / max(len(i), 1)
 
 
 def _all_positives(pairs: ResolvedPairs) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -203,7 +220,7 @@ def _all_positives(pairs: ResolvedPairs) -> tuple[NDArray[Any], NDArray[Any]]:
     return i, j
 
 
-def _landmarks(X: Any, n_landmarks: int, random_state: int | None, who: str) -> FloatArray:
+def distinct_landmarks(X: Any, n_landmarks: int, random_state: int | None, *, who: str) -> FloatArray:
     """Random rows; every different row if there are fewer."""
 
     def choose(n: int) -> FloatArray:

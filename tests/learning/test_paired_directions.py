@@ -1,0 +1,118 @@
+"""Regularised CCA and held-out strengths against slow references."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diffhash.learning.paired_directions import (
+    PrincipalAxes,
+    held_out_strengths,
+    pair_covariance,
+    paired_directions,
+)
+from diffhash.maps import LinearMap, MappedView
+from tests.strategies import Problem, problems
+
+
+def linear_view(X):
+    return MappedView(X, LinearMap.fit(X, standardize=False, who="test"))
+
+
+@given(st.integers(0, 10**6), st.integers(2, 30), st.integers(1, 12), st.integers(1, 12))
+@settings(deadline=None, max_examples=40)
+def test_directions_solve_the_generalised_eigenproblem(seed, n, d, e):
+    """Strengths are the positive eigenvalues of the regularised problem, solved in the features."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(n, d)) + 1.0, rng.normal(size=(n, e))
+    ridges = 0.1, 0.5
+    axes = [PrincipalAxes.of(linear_view(V), 100) for V in (X, Y)]
+    z = [a.coordinates(linear_view(V)) for a, V in zip(axes, (X, Y), strict=True)]
+    found = paired_directions(
+        z[0].T @ z[1] / n, [a.scales(r) for a, r in zip(axes, ridges, strict=True)], 100
+    )
+
+    A, B = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    cross = A.T @ B / n
+    own = [
+        c + r * np.linalg.eigvalsh(c)[-1] * np.eye(len(c))
+        for c, r in ((A.T @ A / n, 0.1), (B.T @ B / n, 0.5))
+    ]
+    left = np.block([[np.zeros((d, d)), cross], [cross.T, np.zeros((e, e))]])
+    values = scipy.linalg.eigh(left, scipy.linalg.block_diag(*own), eigvals_only=True)[::-1]
+
+    k = len(found.strengths)
+    assert np.allclose(found.strengths, np.maximum(values[:k], 0.0), atol=1e-6)
+    assert np.all(values[k : min(d, e)] < 1e-5)
+
+
+@given(st.integers(0, 10**6), st.integers(3, 12), st.integers(3, 12), st.booleans())
+@settings(deadline=None, max_examples=40)
+def test_axes_in_row_space_equal_those_in_feature_space(seed, n, d, sparse):
+    """Variances and coordinates do not depend on the space in which they are computed."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7)
+    view = linear_view(scipy.sparse.csr_array(X) if sparse else X)
+    axes = PrincipalAxes.of(view, 100)
+    centred = X - X.mean(axis=0)
+    expected = np.linalg.svd(centred, compute_uv=False) ** 2 / n
+
+    assert np.allclose(axes.variances, expected[: len(axes.variances)], atol=1e-9)
+    z = axes.coordinates(view)
+    assert np.allclose(z @ z.T, centred @ centred.T, atol=1e-5)
+
+
+@given(problems())
+@settings(deadline=None, max_examples=60)
+def test_held_out_strengths_equal_a_loop_over_pairs(problem: Problem):
+    """Mean product over the positives minus that over the negatives, in units of the deviations."""
+    k = min(problem.x.shape[1], problem.y.shape[1])
+    x, y = problem.x[:, :k], problem.y[:, :k]
+    pairs = problem.pairs.resolve(len(x), None if problem.one_view else len(y))
+    found = held_out_strengths(x, None if problem.one_view else y, pairs)
+    a, b = x - x.mean(axis=0), y - y.mean(axis=0)
+    for direction in range(k):
+        means = []
+        for listed in (problem.positive, problem.negative):
+            products = [a[i, direction] * b[j, direction] for i, j in listed]
+            if problem.one_view:
+                products = [
+                    (a[i, direction] * a[j, direction] + a[j, direction] * a[i, direction]) / 2
+                    for i, j in listed
+                ]
+            means.append(sum(products) / max(len(products), 1))
+        spread = x[:, direction].std() * y[:, direction].std()
+        expected = (means[0] - means[1]) / spread if spread > 0 else 0.0
+        assert found[direction] == pytest.approx(expected, abs=1e-8)
+
+
+def test_one_view_keeps_only_directions_along_which_partners_agree():
+    """A direction along which partners are opposite has a negative eigenvalue and is left out."""
+    found = paired_directions(np.diag([0.5, -0.8]), [np.ones(2)], 2)
+
+    assert found.strengths.tolist() == [0.5]
+    assert np.abs(found.x).tolist() == [[1.0], [0.0]]
+
+
+def test_large_float32_features_do_not_overflow():
+    """Squares of 1e30 do not fit in float32."""
+    X = np.array([[1e30, 0.0], [-1e30, 1e30], [0.0, 2e30]], np.float32)
+    axes = PrincipalAxes.of(linear_view(X), 2)
+
+    assert np.isfinite(axes.variances).all()
+    assert np.isfinite(axes.directions).all()
+
+
+def test_pair_covariance_of_aligned_rows_is_nearly_the_covariance():
+    """With implied negatives the mean over the negatives is nearly zero."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(500, 3)), rng.normal(size=(500, 2))
+    import diffhash as dh
+
+    found = pair_covariance(x, y, dh.Pairs.aligned(500).resolve(500, 500))
+
+    assert np.allclose(found, np.cov(x.T, y.T)[:3, 3:], atol=0.01)
