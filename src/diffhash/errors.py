@@ -15,7 +15,6 @@ __all__ = [
     "CollectionFileError",
     "CollectionNotFoundError",
     "CollectionWriteError",
-    "ConvergenceWarning",
     "DiffhashError",
     "DiffhashWarning",
     "FeatureCountError",
@@ -37,6 +36,7 @@ __all__ = [
     "TooManyBitsError",
     "UnknownIdError",
     "UnknownModalityError",
+    "WeakModelWarning",
 ]
 
 
@@ -148,8 +148,8 @@ class DiffhashWarning(UserWarning):
     """Base class of all warnings of this package."""
 
 
-class ConvergenceWarning(DiffhashWarning):
-    """An optimisation stopped at its iteration limit while the loss was still falling."""
+class WeakModelWarning(DiffhashWarning):
+    """The codes find held-out objects hardly better than by chance."""
 
 
 class RankWarning(DiffhashWarning):

@@ -81,21 +81,21 @@ class ViewRegression:
     n_rows: int
 
     @classmethod
-    def of(cls, view: MappedView, indicators: Any) -> ViewRegression:
+    def of(cls, view: MappedView, indicators: Any, max_rank: int | None = None) -> ViewRegression:
         """From one pass over the rows. With more features than rows, nothing has the size of all features squared."""
         n = view.n_rows
         label_mean = _column_sums(indicators) / n
         if n < view.n_features:
             features = view.whole()
             mean = _column_sums(features) / n
-            variances, vectors = _leading(_centred_gram(features, mean) / n)
+            variances, vectors = _leading(_centred_gram(features, mean) / n, max_rank)
             scaled = vectors / np.sqrt(n * variances)
             directions = np.asarray(features.T @ scaled) - np.outer(mean, scaled.sum(axis=0))
             moments = np.sqrt(variances / n)[:, None] * np.asarray(indicators.T @ vectors).T
         else:
             second, total, cross = _sums(view, indicators)
             mean = total / n
-            variances, directions = _leading(second / n - np.outer(mean, mean))
+            variances, directions = _leading(second / n - np.outer(mean, mean), max_rank)
             moments = directions.T @ (cross / n - np.outer(mean, label_mean))
         return cls(mean - view.offset, directions, variances, moments, label_mean, n)
 
@@ -203,10 +203,10 @@ def _centred_gram(features: Any, mean: FloatArray) -> FloatArray:
     return np.asarray(centred @ centred.T, dtype=np.float64)
 
 
-def _leading(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _leading(matrix: FloatArray, max_rank: int | None) -> tuple[FloatArray, FloatArray]:
     """Eigenvalues of a symmetric matrix that are not negligible, decreasing, and their eigenvectors."""
     values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values, vectors = values[::-1][:max_rank], vectors[:, ::-1][:, :max_rank]
     n_kept = max(1, int((values > _SMALLEST_VARIANCE * values[0]).sum()))
     return np.maximum(values[:n_kept], np.finfo(np.float64).tiny), np.ascontiguousarray(vectors[:, :n_kept])
 

@@ -56,16 +56,6 @@ class UnitMap(FeatureMap):
         """See :attr:`FeatureMap.offset`."""
         return self.inner.offset
 
-    @property
-    def whitening(self) -> FloatArray | None:
-        """See :attr:`FeatureMap.whitening`."""
-        return self.inner.whitening
-
-    def folded(self, projection: FloatArray) -> tuple[FeatureMap, FloatArray]:
-        """See :meth:`FeatureMap.folded`."""
-        inner, projection = self.inner.folded(projection)
-        return UnitMap(inner, self.origin), projection
-
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays."""
         parameters, arrays = self.inner.state()

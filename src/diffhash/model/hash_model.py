@@ -19,6 +19,7 @@ from ..featurizers.registry import BUILT_IN, is_built_in
 from ..maps import FeatureMap
 from ..types import CodeArray, FloatArray
 from ..validation import check_features, known_modality
+from .fit_report import FitReport
 
 __all__ = ["AbsentFeaturizer", "HashModel", "model_of"]
 
@@ -86,6 +87,11 @@ class HashModel:
     featurizers: dict[str, Featurizer] = field(default_factory=dict)
     absent_featurizers: dict[str, AbsentFeaturizer] = field(default_factory=dict)
     opened_by: str = "load"
+
+    @property
+    def report(self) -> FitReport | None:
+        """What the fit tried and chose; None for methods that choose nothing."""
+        return FitReport.from_array(self.extra["report"]) if "report" in self.extra else None
 
     def __repr__(self) -> str:
         views = ", ".join(f"{m} ({n} features)" for m, n in self.n_features.items())

@@ -58,16 +58,27 @@ def _model_info(source: Source) -> tuple[ModelInfo, dict[str, Any]]:
         for name, value in model.parameters.items()
         if name != "n_bits" and isinstance(value, bool | int | float | str)
     }
-    return describe_model(model), {"settings": settings}
+    return describe_model(model), {"settings": settings, **_report_of(model)}
+
+
+def _report_of(model: HashModel) -> dict[str, Any]:
+    """What the fit chose and how accurate it expects to be, if the model knows."""
+    report = model.report
+    if report is None:
+        return {}
+    found: dict[str, Any] = {"chosen": report.chosen}
+    if report.expected is not None and report.chance is not None:
+        found["expected"] = f"{report.measure} {report.expected:.3f}, by chance {report.chance:.3f}"
+    return found | ({"notes": "; ".join(report.notes)} if report.notes else {})
 
 
 def _collection_info(source: Source) -> tuple[ModelInfo, dict[str, Any]]:
     with Collection.open(source.path) as collection:
         stats = asdict(collection.stats())
-        model = describe_model(collection.model)
+        model, report = describe_model(collection.model), _report_of(collection.model)
     told_elsewhere = {"n_objects", "model", "file_bytes", "n_bits", "modalities", "path"}
     rest = {name.removeprefix("n_"): v for name, v in stats.items() if name not in told_elsewhere}
-    return model, {"objects": stats["n_objects"], **rest}
+    return model, {"objects": stats["n_objects"], **rest, **report}
 
 
 def _index_info(source: Source) -> dict[str, Any]:

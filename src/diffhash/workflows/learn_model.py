@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,28 +81,12 @@ def _fit(hasher: BaseHasher, views: Mapping[str, Any], pairs: Pairs, progress: P
         report(progress, Step("learning", unit="iterations"))
         hasher.fit(views, pairs)
         return
-    # The settings are chosen before the first iteration. Nobody knows how long that takes.
-    report(progress, Step("choosing settings", unit="iterations"))
-    # Each fit has two rounds of at most max_iter iterations.
-    hasher.set_params(progress=_iteration_reporter(progress, 2 * parameters.get("max_iter", 1)))
+
+    def report_share(done: float, message: str) -> None:
+        report(progress, Step("learning", round(100 * done), 100, "percent", message))
+
+    hasher.set_params(progress=report_share)
     try:
         hasher.fit(views, pairs)
     finally:
         hasher.set_params(progress=None)
-
-
-def _iteration_reporter(progress: Progress | None, total: int) -> Callable[[int, float], None]:
-    """Reports iterations. The model may be fitted twice; the count then restarts at 1."""
-    n_fits = done = 0
-
-    def report_iteration(iteration: int, loss: float) -> None:
-        nonlocal n_fits, done
-        if iteration == 1:
-            n_fits += 1
-            done = 0
-        done += 1
-        name = "learning" if n_fits == 1 else "learning, second target"
-        detail = f"iteration {iteration}, loss {loss:.4f}"
-        report(progress, Step(name, done, total, "iterations", detail))
-
-    return report_iteration

@@ -86,8 +86,8 @@ def run_demo(
         steps.append(Step(_TITLES[key], time.perf_counter() - start))
         on_step(key, 1.0, _TITLES[key])
 
-    def report(iteration: int, _loss: float) -> None:
-        on_step("learn", 0.0, f"{_TITLES['learn']}, step {iteration}")
+    def report(done: float, message: str) -> None:
+        on_step("learn", min(done, 0.99), f"{_TITLES['learn']}, {message}")
 
     with step("draw"):
         symbols = load_symbols()

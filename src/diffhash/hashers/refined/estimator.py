@@ -1,85 +1,105 @@
-"""RefinedHash: minimises the pairwise loss directly, starting from the spectral solution."""
+"""RefinedHash: the recommended method, which chooses its settings itself."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ...errors import ConvergenceWarning, ParameterError
-from ...threads import one_blas_thread
+from ...errors import ParameterError, WeakModelWarning
+from ...learning.class_scores import RIDGES
+from ...maps import FeatureMap, KernelMap
+from ...maps.representation import METRICS
+from ...model import FitReport, Tried
 from ...types import FloatArray
-from ...validation import check_choice, check_count, check_number, check_seed
+from ...validation import by_modality, check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
-from .fit import fit_setting, make_fitter
-from .fit_size import final_fit_size
-from .settings import RefinedParameters
-from .settings_search import choose_settings, rows_to_compare, score_training_rows
+from .label_fit import classes_are_tiny, fit_labels
+from .pair_fit import fit_pairs
+from .pair_options import PairFit, PairOptions, ViewOptions
 
 __all__ = ["RefinedHash"]
 
+T = TypeVar("T")
+#: Choices for the refinement with labels, the default first.
+_LABEL_PENALTIES, _LABEL_TARGETS = (0.001,), (-0.3, 0.0)
+#: A score on held-out objects below this multiple of chance, plus the number, gives a warning.
+_WEAK_FACTOR, _WEAK_LIFT = 1.2, 0.005
+
 
 class RefinedHash(BaseHasher):
-    r"""The recommended method: minimise the pairwise loss itself, starting from the spectral solution.
+    r"""The recommended method. It chooses its settings itself, on objects that it was not fitted to.
 
-    The paper relaxes its loss to a singular value decomposition and chooses thresholds afterwards.
-    Here this solution, whitened and rotated, is only the start. Then projections and
-    thresholds are optimised together: tanh replaces the sign, and the squared error of
-    :math:`\frac1m h^T g` against 1 on positives and against a target on negatives is minimised. Both
-    sets have the same weight, and *all* implied pairs are used (:mod:`diffhash.learning.pair_loss`).
+    With **labels**, each view is regressed to the labels by kernel or linear ridge regression. The
+    leave-one-out error, which is known in closed form, chooses the representation of each view and its
+    ridge. The class scores are then rotated to bits, or multiplied by class codes, or refined: projections
+    and thresholds minimise the paper's squared pair loss together, with tanh in place of the sign.
+    Cross-fitting chooses among these.
+
+    With **pairs** alone, each view is whitened with its own ridge, and the paper's singular value
+    decomposition gives paired directions (canonical correlation analysis). They are weighted by their
+    strength and rotated to bits, or refined. Held-out objects choose representations, ridges and all that
+    follows. Labels whose classes mostly have one object count as pairs.
 
     Parameters
     ----------
     n_bits : int
         Length of the codes. It may be larger than the number of features.
-    features : {"auto", "kernel", "linear"}
-        Similarities to landmarks, or the standardised features themselves.
+    features : {"auto", "kernel", "linear"}, or dict by modality
+        Similarities to landmarks, or the scaled features themselves.
     n_landmarks : int
-        Number of kernel features. With fewer objects there are fewer.
-    metric : {"auto", "diagonal", "euclidean", "mahalanobis", "hellinger"}
-        Distance in the kernel, see :class:`KernelDiffHash`; "auto" tries "hellinger"
-        on views without negative values.
-    width : "auto" or float
-        Bandwidth of the kernel in multiples of the "balanced" one.
-    ridge : "auto" or float
-        How much the small components of the features are damped, see
-        :meth:`~diffhash.maps.whitening.Components.scales`.
+        Number of kernel features. With fewer different objects there are fewer, see ``n_landmarks_``.
+    metric : str, or dict by modality
+        How features are scaled and compared: "euclidean" (centred), "diagonal" (divided by their standard
+        deviation), "cosine" (centred, rows of unit length), "root-cosine" (roots, rows of unit length),
+        "hellinger" (roots) or "mahalanobis"; the last two are for kernel features only. "auto" tries the
+        first three, and "root-cosine" if no feature is negative.
+    width : "auto" or float, or dict by modality
+        Bandwidth of the kernel in multiples of the median squared distance between landmarks. "auto" tries
+        1/4, 1 and 4.
+    ridge : "auto" or float, or dict by modality
+        Regularisation, in multiples of the largest variance of the features.
     penalty : "auto" or float
-        Weight of the squared projections in the loss.
+        Weight of the squared projections in the refinement.
     negative_target : "auto" or float in [-1, 1]
-        Desired value of the normalised product of dissimilar codes.
+        Desired value of the normalised product of dissimilar codes in the refinement.
     positive_weight : float
-        Weight of the positive term; the negative term has weight 1.
+        Weight of the positive term in the refinement; the negative term has weight 1.
     max_rank : "auto" or int
-        Number of whitened coordinates of each view. "auto": 512 for kernel features (256 with more than
-        50,000 objects), 1,024 for linear ones.
+        Largest number of principal coordinates of each view. "auto": with labels all; with pairs 512 for
+        kernel features and 1,024 for linear ones, fewer with very many objects.
     max_iter : int
-        Iterations per round. There are two rounds; the second uses a steeper tanh.
+        Iterations per round of the refinement. There are two rounds; the second uses a steeper tanh.
     min_share : float
         If fewer than this share of the training objects of a view are on one side of a bit, the bit gets
         the median as its threshold.
     validation_share : float
-        Share of the training objects that is held out to choose the "auto" settings. At most 1,500
-        objects take part (3,000 without labels).
+        Share of the training objects that is held out in each split of a comparison.
     progress : function or None
-        Called as ``progress(iteration, loss)``. With more than ``n_bits + 1`` classes the model is fitted
-        twice; the iteration count restarts at 1.
+        Called as ``progress(done, message)`` with the share of the work that is done, 0 to 1.
     random_state : int or None
 
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
         See :class:`~diffhash.hashers.BaseHasher`.
+    report_ : FitReport
+        What was tried and chosen, and the accuracy to expect on new objects.
     losses_ : array of shape (n_iterations,)
-        Loss after each iteration; empty if the spectral start is used as it is.
+        Loss after each iteration of the refinement; empty if bits are not refined.
+    n_landmarks_ : dict by modality
+        Number of landmarks of each modality with kernel features.
+
+    Warns
+    -----
+    WeakModelWarning
+        If the codes find held-out objects hardly better than by chance.
 
     Notes
     -----
-    Settings that are "auto" are chosen on held-out training objects. If the spectral start of the
-    chosen setting scores better there than the refined model, the start is used. With more than
-    ``n_bits + 1`` classes and one label per object, the model is fitted with both targets for
-    negatives, and the fit with which training objects find each other better is kept. Codes are not
+    Comparisons use a sample of bounded size, so the time is linear in the number of objects. Codes are not
     nested: the first bits of a long code are not the code of a shorter model.
 
     Examples
@@ -90,6 +110,8 @@ class RefinedHash(BaseHasher):
     >>> hasher = dh.RefinedHash(n_bits=16, features="linear").fit(data.train.views, pairs)
     >>> hasher.encode(data.test.views["x"], modality="x").shape
     (100, 2)
+    >>> hasher.report_.measure
+    'mean average precision'
     """
 
     extra_attributes = ("losses",)
@@ -99,19 +121,19 @@ class RefinedHash(BaseHasher):
         self,
         n_bits: int = 64,
         *,
-        features: str = "auto",
+        features: str | Mapping[str, str] = "auto",
         n_landmarks: int = 1000,
-        metric: str = "auto",
-        width: float | str = "auto",
-        ridge: float | str = "auto",
+        metric: str | Mapping[str, str] = "auto",
+        width: float | str | Mapping[str, float | str] = "auto",
+        ridge: float | str | Mapping[str, float | str] = "auto",
         penalty: float | str = "auto",
         negative_target: float | str = "auto",
         positive_weight: float = 1.0,
         max_rank: int | str = "auto",
-        max_iter: int = 20,
+        max_iter: int = 30,
         min_share: float = 0.02,
         validation_share: float = 0.25,
-        progress: Callable[[int, float], None] | None = None,
+        progress: Callable[[float, str], None] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.n_bits = n_bits
@@ -132,29 +154,42 @@ class RefinedHash(BaseHasher):
 
     @property
     def losses_(self) -> FloatArray:
-        """Loss after each iteration."""
+        """Loss after each iteration of the refinement."""
         return self._fitted("losses_").extra["losses"]
+
+    @property
+    def report_(self) -> FitReport:
+        """What was tried and chosen, and the accuracy to expect on new objects."""
+        report = self._fitted("report_").report
+        if report is None:
+            raise AttributeError(
+                "RefinedHash.report_: this model was fitted by a diffhash that kept no report."
+            )
+        return report
+
+    @property
+    def n_landmarks_(self) -> dict[str, int]:
+        """Number of landmarks of each modality with kernel features."""
+        maps = {m: getattr(each, "inner", each) for m, each in self._fitted("n_landmarks_").maps.items()}
+        return {m: each.n_features_out for m, each in maps.items() if isinstance(each, KernelMap)}
 
     def _check_parameters(self) -> None:
         caller = self._caller
         check_seed(self.random_state, caller=caller)
         for name in ("n_bits", "n_landmarks", "max_iter"):
             check_count(getattr(self, name), name, caller=caller)
-        if not (isinstance(self.max_rank, str) and self.max_rank == "auto"):
+        if not _is_auto(self.max_rank):
             check_count(self.max_rank, "max_rank", caller=caller)
-        check_choice(self.features, "features", ("auto", "kernel", "linear"), caller=caller)
-        metrics = ("auto", "diagonal", "euclidean", "mahalanobis", "hellinger")
-        check_choice(self.metric, "metric", metrics, caller=caller)
-        limits = {
-            "width": (0.0, 1e6),
-            "ridge": (0.0, 1e6),
-            "penalty": (0.0, 1e6),
-            "negative_target": (-1.0, 1.0),
-        }
-        for name, (low, high) in limits.items():
-            value = getattr(self, name)
-            if not (isinstance(value, str) and value == "auto"):
-                check_number(value, name, caller=caller, low=low, high=high, open_low=name == "width")
+        for value in _values(self.features):
+            check_choice(value, "features", ("auto", "kernel", "linear"), caller=caller)
+        for value in _values(self.metric):
+            check_choice(value, "metric", ("auto", *METRICS), caller=caller)
+        limits = {"width": 1e6, "ridge": 1e6, "penalty": 1e6, "negative_target": 1.0}
+        for name, high in limits.items():
+            low = -1.0 if name == "negative_target" else 0.0
+            for value in _values(getattr(self, name)):
+                if not _is_auto(value):
+                    check_number(value, name, caller=caller, low=low, high=high, open_low=name == "width")
         check_number(self.positive_weight, "positive_weight", caller=caller, open_low=True, high=1e6)
         check_number(self.min_share, "min_share", caller=caller, high=0.5)
         check_number(self.validation_share, "validation_share", caller=caller, open_low=True, high=0.9)
@@ -162,42 +197,118 @@ class RefinedHash(BaseHasher):
             raise ParameterError(f"{caller}: progress must be a function or None, got {self.progress!r}.")
 
     def _learn(self, data: TrainingData) -> Learned:
-        parameters, views, pairs = self._refined_parameters(), list(data.views.values()), data.pairs
-        with one_blas_thread():
-            settings = choose_settings(views, pairs, parameters, self.validation_share, caller=self._caller)
-        size = final_fit_size(parameters, max(view.shape[0] for view in views))
-        fitter = make_fitter(views, pairs, size, parameters, caller=self._caller)
-        fits = [
-            fit_setting(fitter, setting, parameters, self.min_share, self.progress) for setting in settings
-        ]
-        fitted, losses = fits[0]
-        if len(fits) > 1:
-            rows = rows_to_compare(pairs, np.random.default_rng(self.random_state))
-            among = pairs.subset(*rows)
-            fitted, losses = max(fits, key=lambda fit: score_training_rows(fit[0], rows, among))
-        if not fitted.converged and len(losses) > 10 and losses[-1] < 0.9 * losses[-10]:
-            warnings.warn(
-                f"{self._caller}: the loss was still falling after {len(losses)} iterations. Raise max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        projections = {m: fitted.projection(side) for side, m in enumerate(data.modalities)}
-        thresholds = dict(zip(data.modalities, fitted.affine.offsets, strict=False))
-        maps = {m: basis.map for m, basis in zip(data.modalities, fitted.bases, strict=True)}
-        return Learned(maps, projections, thresholds, {"losses": np.array(losses)})
+        views, who = list(data.views.values()), [f"{self._caller}: modality {m!r}" for m in data.modalities]
+        by_label = data.pairs.labelled and not classes_are_tiny(data.pairs)
+        learn = fit_labels if by_label else fit_pairs
+        options = self._options(data, by_label=by_label)
+        fitted = learn(views, data.pairs, options, progress=self.progress, who=who)
+        self._warn_if_weak(fitted)
+        maps = dict(zip(data.modalities, fitted.maps, strict=True))
+        report = FitReport(
+            fitted.chosen,
+            _measure(data),
+            fitted.score,
+            fitted.chance,
+            tuple(Tried(each.description, each.score) for each in fitted.tried),
+            self._notes(maps),
+        )
+        extra = {"losses": np.array(fitted.losses), "report": report.to_array()}
+        return Learned(
+            maps,
+            dict(zip(data.modalities, fitted.projections, strict=True)),
+            dict(zip(data.modalities, fitted.thresholds, strict=True)),
+            extra,
+        )
 
-    def _refined_parameters(self) -> RefinedParameters:
-        return RefinedParameters(
+    def _options(self, data: TrainingData, *, by_label: bool) -> PairOptions:
+        """The choices that the parameters leave open."""
+        caller, modalities = self._caller, data.modalities
+        default, views = ViewOptions(), []
+        ridges = tuple(RIDGES) if by_label else default.ridges
+        by_name = {
+            name: by_modality(getattr(self, name), modalities, name, caller=caller)
+            for name in ("features", "metric", "width", "ridge")
+        }
+        for m in modalities:
+            metric, features = by_name["metric"][m], by_name["features"][m]
+            if features != "kernel" and metric in ("hellinger", "mahalanobis"):
+                if features == "linear":
+                    raise ParameterError(
+                        f"{caller}: modality {m!r}: metric={metric!r} is for kernel features only. Use "
+                        "'euclidean', 'diagonal', 'cosine' or 'root-cosine' with features='linear'."
+                    )
+                features = "kernel"
+            views.append(
+                ViewOptions(
+                    _choices(features, default.features),
+                    _choices(metric, default.metrics),
+                    _choices(by_name["width"][m], default.widths),
+                    _choices(by_name["ridge"][m], ridges),
+                )
+            )
+        base = PairOptions(self.n_bits)
+        penalties = _LABEL_PENALTIES if by_label else base.penalties
+        targets = _LABEL_TARGETS if by_label else base.negative_targets
+        return PairOptions(
             n_bits=self.n_bits,
-            features=self.features,
             n_landmarks=self.n_landmarks,
-            metric=self.metric,
-            width=self.width,
-            ridge=self.ridge,
-            penalty=self.penalty,
-            negative_target=self.negative_target,
+            views=tuple(views),
+            penalties=_choices(self.penalty, penalties),
+            negative_targets=_choices(self.negative_target, targets),
             positive_weight=self.positive_weight,
-            max_rank=self.max_rank,
             max_iter=self.max_iter,
+            max_rank=None if _is_auto(self.max_rank) else int(self.max_rank),
+            min_share=self.min_share,
+            validation_share=self.validation_share,
             random_state=self.random_state,
         )
+
+    def _notes(self, maps: Mapping[str, FeatureMap]) -> tuple[str, ...]:
+        inner = {m: getattr(each, "inner", each) for m, each in maps.items()}
+        return tuple(
+            f"{m}: {each.n_features_out} landmarks, because there are no more different objects"
+            for m, each in inner.items()
+            if isinstance(each, KernelMap) and each.n_features_out < self.n_landmarks
+        )
+
+    def _warn_if_weak(self, fitted: PairFit) -> None:
+        if fitted.score is None or fitted.chance is None:
+            return
+        if fitted.score < _WEAK_FACTOR * fitted.chance + _WEAK_LIFT:
+            warnings.warn(
+                f"{self._caller}: held-out objects are found hardly better than by chance (score "
+                f"{fitted.score:.3f}, by chance {fitted.chance:.3f}). Check that the rows of the views and "
+                "the labels or pairs are in the same order. If they are, give more objects or other features.",
+                WeakModelWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def _repr_html_(self) -> Callable[[], str]:
+        """The representation of scikit-learn; after fit with the report."""
+        html: Callable[[], str] = super()._repr_html_
+        if not self.__sklearn_is_fitted__() or self.model_.report is None:
+            return html
+        report = self.model_.report
+        return lambda: html() + report.to_html()
+
+
+def _measure(data: TrainingData) -> str:
+    pairs = data.pairs
+    if pairs.positive is not None and pairs.negative is not None:
+        return "probability that a positive pair is nearer than a negative one"
+    return "mean average precision"
+
+
+def _is_auto(value: Any) -> bool:
+    return isinstance(value, str) and value == "auto"
+
+
+def _values(value: Any) -> Sequence[Any]:
+    """The values of a parameter that may be a dict by modality."""
+    return list(value.values()) if isinstance(value, Mapping) else [value]
+
+
+def _choices(value: T | str, choices: tuple[T, ...]) -> tuple[T, ...]:
+    """The choices if the value is "auto"; otherwise only the value."""
+    return choices if _is_auto(value) else (value,)  # type: ignore[return-value]

@@ -87,7 +87,8 @@ def fit_labels(
     among = replace(pairs.subset(*rows), positive=None)
     layer = choose_layer(scores, targets, among, options, report)
     tried += layer.tried
-    projections, thresholds = [], []
+    projections: list[FloatArray] = []
+    thresholds: list[FloatArray] = []
     for side, fit in enumerate(fits):
         weights = fit.regression.weights(fit.ridge, targets) @ layer.affine.weights[side]
         projection = np.asarray((fit.regression.directions @ weights).T, dtype=np.float64)
@@ -164,11 +165,11 @@ def _choose_representation(
                 failures.append(error)
                 continue
             centred = regression.centred_targets(labels, identity)
-            ridge, error = regression.best_ridge(
+            ridge, remaining = regression.best_ridge(
                 regression.coordinates(view), centred, np.asarray(choices.ridges), identity
             )
-            if np.isfinite(error):
-                found[representation] = error, ridge
+            if np.isfinite(remaining):
+                found[representation] = remaining, ridge
 
     # The metric is chosen with the first width, then the width.
     first_width = choices.widths[0]
@@ -214,7 +215,7 @@ def _fit_view(
         landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=who)
     fitted = fit_representation(X, representation, landmarks, who=who)
     view = MappedView(X, fitted)
-    regression = ViewRegression.of(view, labels)
+    regression = ViewRegression.of(view, labels, options.max_rank)
     rng = np.random.default_rng(options.random_state)
     n = X.shape[0]
     rows = np.arange(n) if n <= _MAX_SCORED_ROWS else np.sort(rng.permutation(n)[:_MAX_SCORED_ROWS])

@@ -109,7 +109,7 @@ def _final_fit(
         landmarks = None
         if view.representation.features == "kernel":
             landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=name)
-        max_rank = max(128, min(rank, _MAX_NUMBERS // X.shape[0]))
+        max_rank = options.max_rank or max(128, min(rank, _MAX_NUMBERS // X.shape[0]))
         bases.append(fit_basis(X, view.representation, landmarks, max_rank=max_rank, who=name))
     scales = [basis.axes.scales(view.ridge) for basis, view in zip(bases, setting, strict=True)]
     y = None if pairs.one_view else bases[-1].coordinates

@@ -81,6 +81,8 @@ class PairOptions:
         Weight of the positive pairs in the refinement; the negative pairs have weight 1.
     max_iter : int
         Iterations of the refinement.
+    max_rank : int or None
+        Largest number of principal coordinates of each view; None for the default of each fit.
     min_share : float
         If fewer than this share of the rows of a view are on one side of a bit, the bit gets the median
         as its threshold.
@@ -96,6 +98,7 @@ class PairOptions:
     negative_targets: tuple[float, ...] = (-0.3, -0.7, 0.0)
     positive_weight: float = 1.0
     max_iter: int = 40
+    max_rank: int | None = None
     min_share: float = 0.02
     validation_share: float = 0.25
     random_state: int | None = 0

@@ -23,7 +23,6 @@ from .pair_options import PairOptions, PairProgress, TriedBits
 
 __all__ = ["ScoreLayer", "choose_layer"]
 
-_N_FOLDS = 4
 #: Rows of each view that are used to compare ways, and to refine the chosen one.
 _MAX_COMPARED_ROWS, _MAX_REFINED_ROWS = 1600, 5000
 #: A way that is less simple must be better by this.
@@ -101,7 +100,8 @@ def choose_layer(
     scores = [np.asarray(s, dtype=np.float32) for s in scores]
     learner = _Learner(targets, options)
     ways = _ways(scores[0].shape[1])
-    folds = _folds(scores, pairs, np.random.default_rng(options.random_state))
+    n_folds = int(np.clip(round(1 / options.validation_share), 2, 10))
+    folds = _folds(scores, pairs, n_folds, np.random.default_rng(options.random_state))
     found: dict[_Way, float] = {}
 
     def judge(way: _Way) -> float:
@@ -245,14 +245,16 @@ class _Fold:
         return _score_bits([np.zeros((len(s), 1), dtype=bool) for s in scores], pairs)
 
 
-def _folds(scores: list[FloatArray], pairs: ResolvedPairs, rng: np.random.Generator) -> list[_Fold]:
+def _folds(
+    scores: list[FloatArray], pairs: ResolvedPairs, n_folds: int, rng: np.random.Generator
+) -> list[_Fold]:
     """Splits of at most 1,600 objects; a split without positives or negatives in a part is left out."""
     scores, pairs = _sample(scores, pairs, _MAX_COMPARED_ROWS, rng)
     same_rows = pairs.one_view or pairs.n_x == pairs.n_y
-    fold_x = rng.permutation(np.arange(pairs.n_x) % _N_FOLDS)
-    fold_y = fold_x if same_rows else rng.permutation(np.arange(pairs.n_y) % _N_FOLDS)
+    fold_x = rng.permutation(np.arange(pairs.n_x) % n_folds)
+    fold_y = fold_x if same_rows else rng.permutation(np.arange(pairs.n_y) % n_folds)
     found = []
-    for number in range(_N_FOLDS):
+    for number in range(n_folds):
         parts = []
         for rows in (
             (np.flatnonzero(fold_x != number), np.flatnonzero(fold_y != number)),
