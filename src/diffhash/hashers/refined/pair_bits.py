@@ -131,6 +131,7 @@ def fit_bits(
         PairLoss(pairs, n_bits, setting.negative_target, positive_weight),
         Affine((frame, frame), (zeros, zeros)),
         penalty=setting.penalty,
+        slopes=(1.0, 2.0),
         max_iter=max_iter,
         progress=lambda _, loss: losses.append(loss),
     )

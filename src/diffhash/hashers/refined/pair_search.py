@@ -16,13 +16,14 @@ from .pair_trial import DirectionSetting, PairTrial, ViewSetting
 
 __all__ = ["choose_bits", "choose_directions", "default_setting", "useful_directions"]
 
-#: A setting whose score on the first split is lower than the best by more than this share is dropped.
-_DROP_BELOW = 0.1
+#: A setting is dropped if its score on the first split is lower than the best by more than this share of
+#: the best score, or if its distance from a perfect score is larger by more than this share.
+_MUCH_LOWER, _MUCH_FARTHER = 0.1, 0.5
 #: Representations of a view whose ridge is chosen.
 _N_FINALISTS = 3
 #: Largest number of iterations of a trial refinement.
-_TRIAL_ITERATIONS = 20
-#: A setting must be better than a simpler one by this share.
+_TRIAL_ITERATIONS = 10
+#: A setting must be better than a simpler one by this share of the score, or of the distance from 1.
 _CLEARLY_BETTER = 0.01
 
 
@@ -103,7 +104,7 @@ def choose_bits(
         progress(0.75, "refining bits")
         others = [replace(of_refined, negative_target=t) for t in options.negative_targets[1:]]
         of_refined = scores.best([of_refined, *others], 1)[0]
-        if scores.mean(of_refined) > (1 + _CLEARLY_BETTER) * scores.mean(best):
+        if scores.mean(of_refined) > scores.mean(best) + _margin(scores.mean(best)):
             best = of_refined
     return best, scores.mean(best), scores.tried()
 
@@ -127,14 +128,12 @@ class _Scores:
                 if len(known) == number:
                     known.append(self._score(number, setting))
             top = max(self._scores[s][number] for s in remaining)
-            remaining = [s for s in remaining if self._scores[s][number] >= (1 - _DROP_BELOW) * top]
+            lowest = top - min(_MUCH_LOWER * top, _MUCH_FARTHER * (1 - top))
+            remaining = [s for s in remaining if self._scores[s][number] >= lowest]
         order = sorted(remaining, key=lambda s: -self.mean(s))
-        for position, setting in enumerate(order):
-            if remaining.index(setting) < remaining.index(order[0]) and self.mean(setting) >= (
-                self.mean(order[0]) * (1 - _CLEARLY_BETTER / 2)
-            ):
-                order.insert(0, order.pop(position))
-        return order[:n]
+        top = self.mean(order[0])
+        simplest = next(s for s in remaining if self.mean(s) >= top - _margin(top) / 2)
+        return [simplest, *(s for s in order if s != simplest)][:n]
 
     def mean(self, setting: Any) -> float:
         """Mean score over the splits on which the setting was tried."""
@@ -195,6 +194,11 @@ class _BitScores(_Scores):
         )
         codes = [bits.codes(side, values) for side, values in enumerate(scored)]
         return score_codes(codes[0], codes[-1], split.scored_pairs)
+
+
+def _margin(score: float) -> float:
+    """By how much a score must be exceeded to count as clearly better."""
+    return _CLEARLY_BETTER * min(score, 1.0 - score)
 
 
 def _with(setting: DirectionSetting, side: int, view: ViewSetting) -> DirectionSetting:
