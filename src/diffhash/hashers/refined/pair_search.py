@@ -7,14 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from ...evaluation.pair_score import score_codes
 from ...learning.paired_directions import held_out_strengths
+from ...types import FloatArray
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_options import PairOptions, PairProgress, TriedBits
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
 
-__all__ = ["choose_bits", "choose_directions", "default_setting", "useful_directions"]
+__all__ = ["choose_bits", "choose_directions", "default_setting", "mean_held_out_strengths"]
 
 #: A setting is dropped if its score on the first split is lower than the best by more than this share of
 #: the best score, or if its distance from a perfect score is larger by more than this share.
@@ -61,23 +63,16 @@ def choose_directions(
     return best, scores.tried()
 
 
-def useful_directions(trials: list[PairTrial], setting: DirectionSetting) -> int:
-    """Number of directions along which partners of held-out objects agree, more than by chance."""
+def mean_held_out_strengths(trials: list[PairTrial], setting: DirectionSetting) -> FloatArray:
+    """Strengths of the directions on held-out objects: mean over the splits, made decreasing, never negative."""
     found = []
     for trial in trials:
         _, _, scored = trial.directions(setting)
-        strengths = held_out_strengths(
-            scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs
-        )
-        found.append(strengths)
+        y = None if trial.one_view else scored[-1]
+        found.append(held_out_strengths(scored[0], y, trial.split.scored_pairs))
     n = min(map(len, found))
     mean = np.mean([strengths[:n] for strengths in found], axis=0)
-    n_pairs = sum(min(trial.split.scored_pairs.n_positive, 10**6) for trial in trials)
-    (above,) = np.nonzero(mean > 2.0 / np.sqrt(n_pairs))
-    # Up to the last rank at which at least half of the directions before it are useful.
-    counts = np.arange(1, len(above) + 1)
-    enough = counts >= 0.5 * (above + 1)
-    return int(above[enough][-1]) + 1 if enough.any() else 1
+    return np.asarray(np.clip(isotonic_regression(mean, increasing=False).x, 0.0, 1.0))
 
 
 def choose_bits(
@@ -86,9 +81,9 @@ def choose_bits(
     """How the directions become bits, its score on held-out objects, and what was tried."""
     scores = _BitScores(trials, setting, options)
     n_found = min(scores.n_found)
-    n_useful = useful_directions(trials, setting)
+    held_out = mean_held_out_strengths(trials, setting)
     progress(0.6, "choosing bits")
-    starts = rotated_settings(options.n_bits, n_found, n_useful)
+    starts = rotated_settings(options.n_bits, n_found, held_out)
     rotated = scores.best(starts, 2)
     best = rotated[0]
     if options.max_iter > 0:

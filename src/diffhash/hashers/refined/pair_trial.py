@@ -37,6 +37,9 @@ __all__ = [
 _TRIAL_LANDMARKS, _TRIAL_RANK = 300, 300
 #: Listed pairs of each kind from which directions are learned in a trial.
 _TRIAL_LISTED = 20_000
+#: Coordinates are weighted by these powers of the strengths; the best one counts. If many directions agree
+#: only by chance, a large power leaves them out.
+_POWERS = (1.0, 3.0)
 #: Largest number of directions.
 MAX_DIRECTIONS = 256
 
@@ -110,8 +113,12 @@ class PairTrial:
         if not self.can_fit(setting):
             return 0.0
         found, _, scored = self.directions(setting)
-        weighted = [_unit(values * found.strengths.astype(values.dtype)) for values in scored]
-        return score_similarities(weighted[0], weighted[-1], self.split.scored_pairs)
+        relative = found.strengths / (found.strengths[0] or 1.0)
+        scores = []
+        for power in _POWERS:
+            weighted = [_unit(values * (relative**power).astype(values.dtype)) for values in scored]
+            scores.append(score_similarities(weighted[0], weighted[-1], self.split.scored_pairs))
+        return max(scores)
 
     def can_fit(self, setting: DirectionSetting) -> bool:
         """Whether the setting can be fitted to so few objects; for example, they may all be equal."""
