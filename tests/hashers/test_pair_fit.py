@@ -110,7 +110,7 @@ def test_a_constant_view_is_an_error_that_names_the_view():
     """Nothing can be learned from it."""
     views = [np.ones((30, 3)), shared_signal(30)[1]]
 
-    with pytest.raises(dh.errors.InputError, match="^x: "):
+    with pytest.raises(dh.errors.InputError, match=r"^x: "):
         fit(views, dh.Pairs.aligned(30).resolve(30, 30))
 
 

@@ -90,7 +90,8 @@ class ViewRegression:
             mean = _column_sums(features) / n
             variances, vectors = _leading(_centred_gram(features, mean) / n, max_rank)
             scaled = vectors / np.sqrt(n * variances)
-            directions = np.asarray(features.T @ scaled) - np.outer(mean, scaled.sum(axis=0))
+            products = np.asarray(features.T @ scaled.astype(features.dtype))
+            directions = products - np.outer(mean, scaled.sum(axis=0))
             moments = np.sqrt(variances / n)[:, None] * np.asarray(indicators.T @ vectors).T
         else:
             second, total, cross = _sums(view, indicators)

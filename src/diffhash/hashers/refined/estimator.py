@@ -130,7 +130,7 @@ class RefinedHash(BaseHasher):
         negative_target: float | str = "auto",
         positive_weight: float = 1.0,
         max_rank: int | str = "auto",
-        max_iter: int = 30,
+        max_iter: int = 20,
         min_share: float = 0.02,
         validation_share: float = 0.25,
         progress: Callable[[float, str], None] | None = None,

@@ -8,7 +8,9 @@ compared by cross-fitting (:mod:`.score_layer`).
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -72,14 +74,16 @@ def fit_labels(
     groups = pairs.groups
     assert groups is not None, "fit_labels needs labels"
     indicators = label_indicators(groups)[: len(views)]
-    tried: list[TriedBits] = []
-    fits: list[_ViewFit] = []
-    for side, (X, labels, choices) in enumerate(zip(views, indicators, options.views, strict=False)):
-        report(0.35 * side, f"comparing representations of view {side + 1} of {len(views)}")
-        chosen, ridge, of_view = _choose_representation(X, labels, choices, options.random_state, who[side])
-        tried += [replace(each, description=f"view {side + 1}: {each.description}") for each in of_view]
-        report(0.35 * side + 0.2, f"regressing view {side + 1} to the labels")
-        fits.append(_fit_view(X, labels, chosen, ridge, choices, options, who[side]))
+    report(0.0, "comparing representations")
+    # With many rows BLAS uses all cores; otherwise the views are fitted at the same time.
+    few_rows = max(X.shape[0] for X in views) <= _MAX_SCORED_ROWS
+    with ThreadPoolExecutor(len(views) if few_rows else 1) as pool:
+        fits = list(pool.map(_fit_view, views, indicators, options.views, repeat(options), who))
+    tried = [
+        replace(each, description=f"view {side}: {each.description}")
+        for side, fit in enumerate(fits, 1)
+        for each in fit.tried
+    ]
     targets = shared_targets([fit.regression.damped_moments(fit.ridge) for fit in fits], _MAX_SCORES)
     report(0.7, "comparing bits")
     scores = [fit.leave_one_out(labels, targets) for fit, labels in zip(fits, indicators, strict=True)]
@@ -135,6 +139,7 @@ class _ViewFit:
     regression: ViewRegression
     rows: IntArray
     coordinates: FloatArray
+    tried: list[TriedBits]
 
     def leave_one_out(self, labels: Any, targets: FloatArray) -> FloatArray:
         """Leave-one-out scores of the rows, of shape (n_rows, n_targets)."""
@@ -200,16 +205,12 @@ def _trial_rows(labels: Any, rng: np.random.Generator) -> IntArray:
     return np.unique(by_label[:, :n_taken].indices)[:_MAX_TRIAL_ROWS].astype(np.int64)
 
 
-def _fit_view(
-    X: Any,
-    labels: Any,
-    representation: Representation,
-    ridge: float,
-    choices: ViewOptions,
-    options: PairOptions,
-    who: str,
-) -> _ViewFit:
-    """Regress all rows of a view to the labels; the ridge is chosen again by their leave-one-out error."""
+def _fit_view(X: Any, labels: Any, choices: ViewOptions, options: PairOptions, who: str) -> _ViewFit:
+    """Choose a representation and regress all rows of a view to the labels.
+
+    The ridge is chosen again by the leave-one-out error of all rows.
+    """
+    representation, ridge, tried = _choose_representation(X, labels, choices, options.random_state, who)
     landmarks = None
     if representation.features == "kernel":
         landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=who)
@@ -225,7 +226,7 @@ def _fit_view(
     targets = shared_targets([regression.damped_moments(ridge)], _MAX_SCORES)
     centred = regression.centred_targets(labels[rows], targets)
     best, _ = regression.best_ridge(coordinates, centred, near, targets)
-    return _ViewFit(representation, fitted, best, regression, rows, coordinates)
+    return _ViewFit(representation, fitted, best, regression, rows, coordinates, tried)
 
 
 def _without_constant_bits(layer: ScoreLayer, side: int, scores: FloatArray, min_share: float) -> FloatArray:

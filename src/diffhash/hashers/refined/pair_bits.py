@@ -16,6 +16,8 @@ from ...types import CodeArray, FloatArray
 
 __all__ = ["BitSetting", "Bits", "fit_bits", "rotated_settings"]
 
+#: Directions with at least this share of the largest held-out strength are useful.
+_USEFUL_SHARE = 0.1
 #: Steps to fit a rotation, and rows that it is fitted to.
 _ROTATION_STEPS, _ROTATION_ROWS = 15, 3000
 
@@ -30,17 +32,22 @@ class BitSetting:
         Only the strongest directions are used.
     power : float
         The coordinates are weighted by this power of their strengths.
+    held_out : tuple of float or None
+        Strengths of the directions on held-out objects. They replace the strengths on the learning objects,
+        and the coordinates are scaled to equal variance.
     penalty, negative_target : float or None
         For the refinement. None: the rotated directions are used as they are.
     """
 
     n_directions: int
     power: float
+    held_out: tuple[float, ...] | None = None
     penalty: float | None = None
     negative_target: float | None = None
 
     def __str__(self) -> str:
-        start = f"{self.n_directions} directions, weights strength^{self.power:g}"
+        kind = "strength" if self.held_out is None else "held-out strength"
+        start = f"{self.n_directions} directions, weights {kind}^{self.power:g}"
         if self.penalty is None:
             return f"rotated, {start}"
         return f"refined, {start}, penalty {self.penalty:g}, negative target {self.negative_target:g}"
@@ -64,19 +71,32 @@ class Bits:
         return np.asarray(values[:, : len(weights)] @ weights.astype(values.dtype) + self.offsets[side])
 
 
-def rotated_settings(n_bits: int, n_found: int, n_useful: int) -> list[BitSetting]:
-    """Settings without refinement, the plainest first: regularised CCA and rotations."""
+def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[BitSetting]:
+    """Settings without refinement, the plainest first: regularised CCA and rotations.
 
-    def clipped(n: int) -> int:
-        return max(1, min(n, n_found))
+    Parameters
+    ----------
+    n_bits : int
+    n_found : int
+        Number of directions.
+    held_out : array of shape (n,), decreasing
+        Strengths of the directions on held-out objects.
+    """
+    n_useful = max(1, int((held_out > _USEFUL_SHARE * held_out[0]).sum()))
+
+    def setting(n: int, power: float, weights: FloatArray | None = None) -> BitSetting:
+        n = max(1, min(n, n_found))
+        return BitSetting(n, power, None if weights is None else tuple(weights[:n].tolist()))
 
     tried = [
-        BitSetting(clipped(n_bits), 1.0),
-        BitSetting(clipped(n_bits), 0.5),
-        BitSetting(clipped(2 * n_bits), 1.0),
-        BitSetting(clipped(n_useful), 1.0),
-        BitSetting(clipped(min(n_useful, n_bits // 2)), 0.5),
+        setting(n_bits, 1.0),
+        setting(n_bits, 0.5),
+        setting(2 * n_bits, 1.0),
+        setting(n_useful, 1.0),
+        setting(min(n_useful, n_bits // 2), 0.5),
     ]
+    if held_out[0] > 0:
+        tried += [setting(n_useful, 1.0, held_out), setting(min(n_useful, n_bits), 0.5, held_out)]
     return list(dict.fromkeys(tried))
 
 
@@ -108,10 +128,14 @@ def fit_bits(
     """
     rng = np.random.default_rng(random_state)
     k = setting.n_directions
-    strengths = directions.strengths[:k]
-    weights = (strengths / strengths[0]) ** setting.power if strengths[0] > 0 else np.ones(k)
+    strengths = directions.strengths[:k] if setting.held_out is None else np.array(setting.held_out)[:k]
+    common = (strengths / strengths[0]) ** setting.power if strengths[0] > 0 else np.ones(k)
     factors = []
     for side in values:
+        weights = common
+        if setting.held_out is not None:
+            deviations = side[:, :k].std(axis=0, dtype=np.float64)
+            weights = np.divide(common, deviations, out=np.zeros(k), where=deviations > 0)
         spread = float((side[:, :k] * weights.astype(side.dtype)).std(dtype=np.float64))
         # Signs approximate the values best if the values have about the size of signs.
         factors.append(weights / (spread if spread > 0 else 1.0))
@@ -131,6 +155,7 @@ def fit_bits(
         PairLoss(pairs, n_bits, setting.negative_target, positive_weight),
         Affine((frame, frame), (zeros, zeros)),
         penalty=setting.penalty,
+        slopes=(1.0, 2.0),
         max_iter=max_iter,
         progress=lambda _, loss: losses.append(loss),
     )

@@ -97,7 +97,7 @@ class PairOptions:
     penalties: tuple[float, ...] = (0.003, 0.0005, 0.02)
     negative_targets: tuple[float, ...] = (-0.3, -0.7, 0.0)
     positive_weight: float = 1.0
-    max_iter: int = 40
+    max_iter: int = 20
     max_rank: int | None = None
     min_share: float = 0.02
     validation_share: float = 0.25

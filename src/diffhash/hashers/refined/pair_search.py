@@ -7,22 +7,25 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from ...evaluation.pair_score import score_codes
 from ...learning.paired_directions import held_out_strengths
+from ...types import FloatArray
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_options import PairOptions, PairProgress, TriedBits
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
 
-__all__ = ["choose_bits", "choose_directions", "default_setting", "useful_directions"]
+__all__ = ["choose_bits", "choose_directions", "default_setting", "mean_held_out_strengths"]
 
-#: A setting whose score on the first split is lower than the best by more than this share is dropped.
-_DROP_BELOW = 0.1
+#: A setting is dropped if its score on the first split is lower than the best by more than this share of
+#: the best score, or if its distance from a perfect score is larger by more than this share.
+_MUCH_LOWER, _MUCH_FARTHER = 0.1, 0.5
 #: Representations of a view whose ridge is chosen.
 _N_FINALISTS = 3
 #: Largest number of iterations of a trial refinement.
-_TRIAL_ITERATIONS = 20
-#: A setting must be better than a simpler one by this share.
+_TRIAL_ITERATIONS = 10
+#: A setting must be better than a simpler one by this share of the score, or of the distance from 1.
 _CLEARLY_BETTER = 0.01
 
 
@@ -60,23 +63,16 @@ def choose_directions(
     return best, scores.tried()
 
 
-def useful_directions(trials: list[PairTrial], setting: DirectionSetting) -> int:
-    """Number of directions along which partners of held-out objects agree, more than by chance."""
+def mean_held_out_strengths(trials: list[PairTrial], setting: DirectionSetting) -> FloatArray:
+    """Strengths of the directions on held-out objects: mean over the splits, made decreasing, never negative."""
     found = []
     for trial in trials:
         _, _, scored = trial.directions(setting)
-        strengths = held_out_strengths(
-            scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs
-        )
-        found.append(strengths)
+        y = None if trial.one_view else scored[-1]
+        found.append(held_out_strengths(scored[0], y, trial.split.scored_pairs))
     n = min(map(len, found))
     mean = np.mean([strengths[:n] for strengths in found], axis=0)
-    n_pairs = sum(min(trial.split.scored_pairs.n_positive, 10**6) for trial in trials)
-    (above,) = np.nonzero(mean > 2.0 / np.sqrt(n_pairs))
-    # Up to the last rank at which at least half of the directions before it are useful.
-    counts = np.arange(1, len(above) + 1)
-    enough = counts >= 0.5 * (above + 1)
-    return int(above[enough][-1]) + 1 if enough.any() else 1
+    return np.asarray(np.clip(isotonic_regression(mean, increasing=False).x, 0.0, 1.0))
 
 
 def choose_bits(
@@ -85,9 +81,9 @@ def choose_bits(
     """How the directions become bits, its score on held-out objects, and what was tried."""
     scores = _BitScores(trials, setting, options)
     n_found = min(scores.n_found)
-    n_useful = useful_directions(trials, setting)
+    held_out = mean_held_out_strengths(trials, setting)
     progress(0.6, "choosing bits")
-    starts = rotated_settings(options.n_bits, n_found, n_useful)
+    starts = rotated_settings(options.n_bits, n_found, held_out)
     rotated = scores.best(starts, 2)
     best = rotated[0]
     if options.max_iter > 0:
@@ -103,7 +99,7 @@ def choose_bits(
         progress(0.75, "refining bits")
         others = [replace(of_refined, negative_target=t) for t in options.negative_targets[1:]]
         of_refined = scores.best([of_refined, *others], 1)[0]
-        if scores.mean(of_refined) > (1 + _CLEARLY_BETTER) * scores.mean(best):
+        if scores.mean(of_refined) > scores.mean(best) + _margin(scores.mean(best)):
             best = of_refined
     return best, scores.mean(best), scores.tried()
 
@@ -127,14 +123,12 @@ class _Scores:
                 if len(known) == number:
                     known.append(self._score(number, setting))
             top = max(self._scores[s][number] for s in remaining)
-            remaining = [s for s in remaining if self._scores[s][number] >= (1 - _DROP_BELOW) * top]
+            lowest = top - min(_MUCH_LOWER * top, _MUCH_FARTHER * (1 - top))
+            remaining = [s for s in remaining if self._scores[s][number] >= lowest]
         order = sorted(remaining, key=lambda s: -self.mean(s))
-        for position, setting in enumerate(order):
-            if remaining.index(setting) < remaining.index(order[0]) and self.mean(setting) >= (
-                self.mean(order[0]) * (1 - _CLEARLY_BETTER / 2)
-            ):
-                order.insert(0, order.pop(position))
-        return order[:n]
+        top = self.mean(order[0])
+        simplest = next(s for s in remaining if self.mean(s) >= top - _margin(top) / 2)
+        return [simplest, *(s for s in order if s != simplest)][:n]
 
     def mean(self, setting: Any) -> float:
         """Mean score over the splits on which the setting was tried."""
@@ -195,6 +189,11 @@ class _BitScores(_Scores):
         )
         codes = [bits.codes(side, values) for side, values in enumerate(scored)]
         return score_codes(codes[0], codes[-1], split.scored_pairs)
+
+
+def _margin(score: float) -> float:
+    """By how much a score must be exceeded to count as clearly better."""
+    return _CLEARLY_BETTER * min(score, 1.0 - score)
 
 
 def _with(setting: DirectionSetting, side: int, view: ViewSetting) -> DirectionSetting:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,11 @@ __all__ = [
 
 #: Landmarks and components of each view in a trial.
 _TRIAL_LANDMARKS, _TRIAL_RANK = 300, 300
+#: Listed pairs of each kind from which directions are learned in a trial.
+_TRIAL_LISTED = 20_000
+#: Coordinates are weighted by these powers of the strengths; the best one counts. If many directions agree
+#: only by chance, a large power leaves them out.
+_POWERS = (1.0, 3.0)
 #: Largest number of directions.
 MAX_DIRECTIONS = 256
 
@@ -97,6 +102,7 @@ class PairTrial:
         self._fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
         self._scored_views = [view[rows] for view, rows in zip(views, split.scored_rows, strict=False)]
         self._random_state = random_state
+        self._learned_pairs = _fewer_listed(split.fit_pairs, _TRIAL_LISTED, random_state)
         self._who = who
         self._bases: dict[tuple[int, Representation], tuple[ViewBasis, FloatArray] | None] = {}
         self._landmarks: dict[int, FloatArray] = {}
@@ -107,8 +113,12 @@ class PairTrial:
         if not self.can_fit(setting):
             return 0.0
         found, _, scored = self.directions(setting)
-        weighted = [_unit(values * found.strengths.astype(values.dtype)) for values in scored]
-        return score_similarities(weighted[0], weighted[-1], self.split.scored_pairs)
+        relative = found.strengths / (found.strengths[0] or 1.0)
+        scores = []
+        for power in _POWERS:
+            weighted = [_unit(values * (relative**power).astype(values.dtype)) for values in scored]
+            scores.append(score_similarities(weighted[0], weighted[-1], self.split.scored_pairs))
+        return max(scores)
 
     def can_fit(self, setting: DirectionSetting) -> bool:
         """Whether the setting can be fitted to so few objects; for example, they may all be equal."""
@@ -126,7 +136,7 @@ class PairTrial:
         key = tuple(view.representation for view in setting)
         if key not in self._covariances:
             x, y = bases[0][0].coordinates, None if self.one_view else bases[-1][0].coordinates
-            self._covariances[key] = pair_covariance(x, y, self.split.fit_pairs)
+            self._covariances[key] = pair_covariance(x, y, self._learned_pairs)
         scales = [basis.axes.scales(view.ridge) for (basis, _), view in zip(bases, setting, strict=True)]
         found = paired_directions(self._covariances[key], scales, MAX_DIRECTIONS)
         weights = [s[:, None] * d for s, d in zip(scales, (found.x, found.y), strict=False)]
@@ -218,6 +228,18 @@ def _all_positives(pairs: ResolvedPairs) -> tuple[NDArray[Any], NDArray[Any]]:
         similar = groups.sets[groups.x].astype(np.float32) @ groups.sets[groups.y].T.astype(np.float32) > 0
     i, j = np.nonzero(np.triu(similar, 1) if pairs.one_view else similar)
     return i, j
+
+
+def _fewer_listed(pairs: ResolvedPairs, limit: int, random_state: int | None) -> ResolvedPairs:
+    """The same pairs with at most ``limit`` listed pairs of each kind, if both kinds are listed."""
+    if pairs.positive is None or pairs.negative is None:
+        return pairs
+    rng = np.random.default_rng(random_state)
+    drawn = []
+    for i, j in (pairs.positive, pairs.negative):
+        rows = np.sort(rng.permutation(len(i))[:limit])
+        drawn.append((i[rows], j[rows]))
+    return replace(pairs, positive=drawn[0], negative=drawn[1], aligned=False)
 
 
 def distinct_landmarks(X: Any, n_landmarks: int, random_state: int | None, *, who: str) -> FloatArray:
