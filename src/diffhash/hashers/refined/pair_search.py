@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from ...evaluation.pair_score import score_codes
-from ...learning.paired_directions import held_out_strengths
+from ...learning.paired_directions import decreasing_strengths, held_out_strengths
 from ...types import FloatArray
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_options import PairOptions, PairProgress, TriedBits
@@ -47,7 +46,7 @@ def choose_directions(
     scores = _DirectionScores(trials)
     best = default_setting(views, options)
     n_sides = len(best)
-    turns = [0] if n_sides == 1 else [0, 1, 0]
+    turns = [0] if n_sides == 1 else [0, 1, 0, 1]
     for number, side in enumerate(turns):
         progress(0.6 * number / len(turns), "choosing how features are represented")
         choices = options.views[side]
@@ -70,9 +69,7 @@ def mean_held_out_strengths(trials: list[PairTrial], setting: DirectionSetting) 
         _, _, scored = trial.directions(setting)
         y = None if trial.one_view else scored[-1]
         found.append(held_out_strengths(scored[0], y, trial.split.scored_pairs))
-    n = min(map(len, found))
-    mean = np.mean([strengths[:n] for strengths in found], axis=0)
-    return np.asarray(np.clip(isotonic_regression(mean, increasing=False).x, 0.0, 1.0))
+    return decreasing_strengths(found)
 
 
 def choose_bits(
