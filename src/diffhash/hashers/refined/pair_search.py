@@ -38,8 +38,11 @@ def default_setting(views: list[Any], options: PairOptions) -> DirectionSetting:
 
 def choose_directions(
     trials: list[PairTrial], views: list[Any], options: PairOptions, progress: PairProgress
-) -> tuple[DirectionSetting, list[TriedBits]]:
+) -> tuple[list[DirectionSetting], list[TriedBits]]:
     """Representation and ridge of each view, and what was tried.
+
+    One setting is the best if directions may be weighted by their held-out strengths, another one the best if
+    they may not. They are often the same.
 
     Views take turns: the settings of one view are compared while the other view keeps its own.
     """
@@ -59,7 +62,7 @@ def choose_directions(
             for ridge in choices.ridges
         ]
         best = scores.best([*finalists, *others], 1)[0]
-    return best, scores.tried()
+    return list(dict.fromkeys([best, scores.best_plain()])), scores.tried()
 
 
 def mean_held_out_strengths(trials: list[PairTrial], setting: DirectionSetting) -> FloatArray:
@@ -73,15 +76,19 @@ def mean_held_out_strengths(trials: list[PairTrial], setting: DirectionSetting) 
 
 
 def choose_bits(
-    trials: list[PairTrial], setting: DirectionSetting, options: PairOptions, progress: PairProgress
-) -> tuple[BitSetting, float, list[TriedBits]]:
-    """How the directions become bits, its score on held-out objects, and what was tried."""
-    scores = _BitScores(trials, setting, options)
-    n_found = min(scores.n_found)
-    held_out = mean_held_out_strengths(trials, setting)
+    trials: list[PairTrial], settings: list[DirectionSetting], options: PairOptions, progress: PairProgress
+) -> tuple[DirectionSetting, BitSetting, float, list[TriedBits]]:
+    """One of the settings, how its directions become bits, its score on held-out objects, and what was tried."""
     progress(0.6, "choosing bits")
-    starts = rotated_settings(options.n_bits, n_found, held_out)
-    rotated = scores.best(starts, 2)
+    compared = []
+    for setting in settings:
+        scores = _BitScores(trials, setting, options)
+        starts = rotated_settings(
+            options.n_bits, min(scores.n_found), mean_held_out_strengths(trials, setting)
+        )
+        rotated = scores.best(starts, 2)
+        compared.append((scores.mean(rotated[0]), setting, scores, starts, rotated))
+    _, setting, scores, starts, rotated = max(compared, key=lambda entry: entry[0])
     best = rotated[0]
     if options.max_iter > 0:
         penalty, target = options.penalties[0], options.negative_targets[0]
@@ -98,7 +105,7 @@ def choose_bits(
         of_refined = scores.best([of_refined, *others], 1)[0]
         if scores.mean(of_refined) > scores.mean(best) + _margin(scores.mean(best)):
             best = of_refined
-    return best, scores.mean(best), scores.tried()
+    return setting, best, scores.mean(best), scores.tried()
 
 
 class _Scores:
@@ -152,6 +159,13 @@ class _DirectionScores(_Scores):
 
     def _score(self, number: int, setting: DirectionSetting) -> float:
         return self._trials[number].score(setting)
+
+    def best_plain(self) -> DirectionSetting:
+        """The best setting with weights from the learning objects, of those that were tried on all splits."""
+        complete = [s for s, scores in self._scores.items() if len(scores) == self._n_trials]
+        return max(
+            complete, key=lambda s: np.mean([trial.plain_scores.get(s, 0.0) for trial in self._trials])
+        )
 
     def _describe(self, setting: DirectionSetting) -> str:
         return " | ".join(map(str, setting))

@@ -103,6 +103,8 @@ class PairTrial:
         self._random_state = random_state
         self._learned_pairs = _fewer_listed(split.fit_pairs, _TRIAL_LISTED, random_state)
         self._who = who
+        #: Of each setting that was scored: the score with weights from the learning objects alone.
+        self.plain_scores: dict[DirectionSetting, float] = {}
         self._bases: dict[tuple[int, Representation], tuple[ViewBasis, FloatArray] | None] = {}
         self._landmarks: dict[int, FloatArray] = {}
         self._covariances: dict[tuple[Representation, ...], FloatArray] = {}
@@ -123,6 +125,7 @@ class PairTrial:
                     weights = weights / (values.std(axis=0) + np.finfo(np.float32).tiny)
                 weighted.append(_unit(values * weights.astype(values.dtype)))
             scores.append(score_similarities(weighted[0], weighted[-1], self.split.scored_pairs))
+        self.plain_scores[setting] = scores[0]
         return max(scores)
 
     def can_fit(self, setting: DirectionSetting) -> bool:
