@@ -15,7 +15,7 @@ from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_options import PairOptions, PairProgress, TriedBits
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
 
-__all__ = ["choose_bits", "choose_directions", "default_setting", "mean_held_out_strengths"]
+__all__ = ["choose_bits", "choose_directions", "default_setting"]
 
 #: A setting is dropped if its score on the first split is lower than the best by more than this share of
 #: the best score, or if its distance from a perfect score is larger by more than this share.
@@ -65,16 +65,6 @@ def choose_directions(
     return list(dict.fromkeys([best, scores.best_plain()])), scores.tried()
 
 
-def mean_held_out_strengths(trials: list[PairTrial], setting: DirectionSetting) -> FloatArray:
-    """Strengths of the directions on held-out objects: mean over the splits, made decreasing, never negative."""
-    found = []
-    for trial in trials:
-        _, _, scored = trial.directions(setting)
-        y = None if trial.one_view else scored[-1]
-        found.append(held_out_strengths(scored[0], y, trial.split.scored_pairs))
-    return decreasing_strengths(found)
-
-
 def choose_bits(
     trials: list[PairTrial], settings: list[DirectionSetting], options: PairOptions, progress: PairProgress
 ) -> tuple[DirectionSetting, BitSetting, float, list[TriedBits]]:
@@ -83,9 +73,7 @@ def choose_bits(
     compared = []
     for setting in settings:
         scores = _BitScores(trials, setting, options)
-        starts = rotated_settings(
-            options.n_bits, min(scores.n_found), mean_held_out_strengths(trials, setting)
-        )
+        starts = rotated_settings(options.n_bits, min(scores.n_found), scores.held_out_strengths())
         rotated = scores.best(starts, 2)
         compared.append((scores.mean(rotated[0]), setting, scores, starts, rotated))
     _, setting, scores, starts, rotated = max(compared, key=lambda entry: entry[0])
@@ -179,14 +167,29 @@ class _BitScores(_Scores):
         self._splits = [trial.split for trial in trials]
         self._found = [trial.directions(setting) for trial in trials]
         self._options = options
+        self._strengths = [
+            held_out_strengths(scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs)
+            for trial, (_, _, scored) in zip(trials, self._found, strict=True)
+        ]
 
     @property
     def n_found(self) -> list[int]:
         """Number of directions on each split."""
         return [len(directions.strengths) for directions, _, _ in self._found]
 
+    def held_out_strengths(self, without: int | None = None) -> FloatArray:
+        """Strengths of the directions on held-out objects: mean over the splits, decreasing, never negative."""
+        others = [each for number, each in enumerate(self._strengths) if number != without]
+        return decreasing_strengths(others or self._strengths)
+
     def _score(self, number: int, setting: BitSetting) -> float:
         directions, fitted, scored = self._found[number]
+        if setting.held_out is not None:
+            # The objects that judge the weights must not determine them.
+            strengths = self.held_out_strengths(without=number)[: setting.n_directions]
+            padded = np.zeros(setting.n_directions)
+            padded[: len(strengths)] = strengths
+            setting = replace(setting, held_out=tuple(padded.tolist()))
         options, split = self._options, self._splits[number]
         bits = fit_bits(
             fitted,
