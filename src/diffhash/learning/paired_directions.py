@@ -18,13 +18,21 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse
+from scipy.optimize import isotonic_regression
 
 from ..maps import LinearMap, MappedView
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
 from .view_difference import DifferenceSettings, view_difference
 
-__all__ = ["PairedDirections", "PrincipalAxes", "held_out_strengths", "pair_covariance", "paired_directions"]
+__all__ = [
+    "PairedDirections",
+    "PrincipalAxes",
+    "decreasing_strengths",
+    "held_out_strengths",
+    "pair_covariance",
+    "paired_directions",
+]
 
 #: Components whose variance is below this share of the largest are left out.
 _SMALLEST_VARIANCE = 1e-7
@@ -192,6 +200,22 @@ def held_out_strengths(x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs
     covariances = np.diagonal(pair_covariance(x, y, pairs))
     spread = x.std(axis=0, dtype=np.float64) * (x if y is None else y).std(axis=0, dtype=np.float64)
     return np.asarray(np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0))
+
+
+def decreasing_strengths(strengths: list[FloatArray]) -> FloatArray:
+    """Mean of held-out strengths over several splits, made decreasing and never negative.
+
+    Directions of different splits differ, but the first ones of each are its strongest. Single held-out
+    strengths are noisy; the nearest decreasing sequence averages neighbours.
+
+    Examples
+    --------
+    >>> decreasing_strengths([np.array([0.9, 0.3, 0.5, -0.1])])
+    array([0.9, 0.4, 0.4, 0. ])
+    """
+    n = min(map(len, strengths))
+    mean = np.mean([of_split[:n] for of_split in strengths], axis=0)
+    return np.asarray(np.clip(isotonic_regression(mean, increasing=False).x, 0.0, 1.0))
 
 
 def _strong(strengths: FloatArray) -> Any:

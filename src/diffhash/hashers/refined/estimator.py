@@ -25,8 +25,8 @@ __all__ = ["RefinedHash"]
 T = TypeVar("T")
 #: Choices for the refinement with labels, the default first.
 _LABEL_PENALTIES, _LABEL_TARGETS = (0.001,), (-0.3, 0.0)
-#: A score on held-out objects below this multiple of chance, plus the number, gives a warning.
-_WEAK_FACTOR, _WEAK_LIFT = 1.2, 0.005
+#: A model is weak if its score is below this multiple of chance and below this share of the way to 1.
+_WEAK_FACTOR, _WEAK_SHARE = 2.0, 0.02
 
 
 class RefinedHash(BaseHasher):
@@ -274,7 +274,8 @@ class RefinedHash(BaseHasher):
     def _warn_if_weak(self, fitted: PairFit) -> None:
         if fitted.score is None or fitted.chance is None:
             return
-        if fitted.score < _WEAK_FACTOR * fitted.chance + _WEAK_LIFT:
+        lift = fitted.score - fitted.chance
+        if fitted.score < _WEAK_FACTOR * fitted.chance and lift < _WEAK_SHARE * (1 - fitted.chance):
             warnings.warn(
                 f"{self._caller}: held-out objects are found hardly better than by chance (score "
                 f"{fitted.score:.3f}, by chance {fitted.chance:.3f}). Check that the rows of the views and "

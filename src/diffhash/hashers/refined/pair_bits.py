@@ -19,7 +19,7 @@ __all__ = ["BitSetting", "Bits", "fit_bits", "rotated_settings"]
 #: Directions with at least this share of the largest held-out strength are useful.
 _USEFUL_SHARE = 0.1
 #: Steps to fit a rotation, and rows that it is fitted to.
-_ROTATION_STEPS, _ROTATION_ROWS = 15, 3000
+_ROTATION_STEPS, _ROTATION_ROWS = 15, 2000
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[Bi
     tried = [
         setting(n_bits, 1.0),
         setting(n_bits, 0.5),
-        setting(2 * n_bits, 1.0),
+        # Rotations of more directions take long.
+        setting(min(2 * n_bits, max(n_bits, 128)), 1.0),
         setting(n_useful, 1.0),
         setting(min(n_useful, n_bits // 2), 0.5),
     ]

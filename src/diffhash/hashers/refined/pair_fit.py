@@ -26,9 +26,9 @@ from .pair_trial import MAX_DIRECTIONS, DirectionSetting, PairTrial, ViewBasis, 
 __all__ = ["fit_pairs"]
 
 #: Largest number of objects of each view in the trials.
-_MAX_TRIAL_OBJECTS = 2000
+_MAX_TRIAL_OBJECTS = 1600
 #: Up to this many objects there are four splits instead of two: few objects are a noisy judge.
-_FEW_OBJECTS = 1200
+_FEW_OBJECTS = 800
 #: Largest number of coordinates of each view, and of numbers in all coordinates of a view.
 _LINEAR_RANK, _KERNEL_RANK, _MAX_NUMBERS = 1024, 512, 1 << 27
 #: If rows are aligned, at most this many take part in the refinement.
@@ -61,7 +61,7 @@ def fit_pairs(
     >>> X = np.random.default_rng(0).normal(size=(100, 5))
     >>> pairs = Pairs.aligned(100).resolve(100, 100)
     >>> found = fit_pairs([X, 2 * X], pairs, PairOptions(8), progress=None, who=["x", "y"])
-    >>> found.score > 10 * found.chance
+    >>> found.score > 3 * found.chance
     True
     """
     report = progress or (lambda _done, _message: None)
@@ -74,10 +74,10 @@ def fit_pairs(
     bits = BitSetting(options.n_bits, 0.5)
     if splits:
         trials = [PairTrial(views, split, options.random_state, who) for split in splits]
-        setting, tried = choose_directions(trials, views, options, report)
-        trials = [trial for trial in trials if trial.can_fit(setting)]
+        settings, tried = choose_directions(trials, views, options, report)
+        trials = [trial for trial in trials if all(map(trial.can_fit, settings))]
         if trials:
-            bits, score, of_bits = choose_bits(trials, setting, options, report)
+            setting, bits, score, of_bits = choose_bits(trials, settings, options, report)
             tried += of_bits
             chance = float(np.mean([_chance(trial.split.scored_pairs) for trial in trials]))
         del trials

@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import isotonic_regression
 
 from ...evaluation.pair_score import score_codes
-from ...learning.paired_directions import held_out_strengths
+from ...learning.paired_directions import decreasing_strengths, held_out_strengths
 from ...types import FloatArray
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_options import PairOptions, PairProgress, TriedBits
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
 
-__all__ = ["choose_bits", "choose_directions", "default_setting", "mean_held_out_strengths"]
+__all__ = ["choose_bits", "choose_directions", "default_setting"]
 
 #: A setting is dropped if its score on the first split is lower than the best by more than this share of
 #: the best score, or if its distance from a perfect score is larger by more than this share.
@@ -39,15 +38,18 @@ def default_setting(views: list[Any], options: PairOptions) -> DirectionSetting:
 
 def choose_directions(
     trials: list[PairTrial], views: list[Any], options: PairOptions, progress: PairProgress
-) -> tuple[DirectionSetting, list[TriedBits]]:
+) -> tuple[list[DirectionSetting], list[TriedBits]]:
     """Representation and ridge of each view, and what was tried.
+
+    One setting is the best if directions may be weighted by their held-out strengths, another one the best if
+    they may not. They are often the same.
 
     Views take turns: the settings of one view are compared while the other view keeps its own.
     """
     scores = _DirectionScores(trials)
     best = default_setting(views, options)
     n_sides = len(best)
-    turns = [0] if n_sides == 1 else [0, 1, 0]
+    turns = [0] if n_sides == 1 else [0, 1, 0, 1]
     for number, side in enumerate(turns):
         progress(0.6 * number / len(turns), "choosing how features are represented")
         choices = options.views[side]
@@ -60,31 +62,21 @@ def choose_directions(
             for ridge in choices.ridges
         ]
         best = scores.best([*finalists, *others], 1)[0]
-    return best, scores.tried()
-
-
-def mean_held_out_strengths(trials: list[PairTrial], setting: DirectionSetting) -> FloatArray:
-    """Strengths of the directions on held-out objects: mean over the splits, made decreasing, never negative."""
-    found = []
-    for trial in trials:
-        _, _, scored = trial.directions(setting)
-        y = None if trial.one_view else scored[-1]
-        found.append(held_out_strengths(scored[0], y, trial.split.scored_pairs))
-    n = min(map(len, found))
-    mean = np.mean([strengths[:n] for strengths in found], axis=0)
-    return np.asarray(np.clip(isotonic_regression(mean, increasing=False).x, 0.0, 1.0))
+    return list(dict.fromkeys([best, scores.best_plain()])), scores.tried()
 
 
 def choose_bits(
-    trials: list[PairTrial], setting: DirectionSetting, options: PairOptions, progress: PairProgress
-) -> tuple[BitSetting, float, list[TriedBits]]:
-    """How the directions become bits, its score on held-out objects, and what was tried."""
-    scores = _BitScores(trials, setting, options)
-    n_found = min(scores.n_found)
-    held_out = mean_held_out_strengths(trials, setting)
+    trials: list[PairTrial], settings: list[DirectionSetting], options: PairOptions, progress: PairProgress
+) -> tuple[DirectionSetting, BitSetting, float, list[TriedBits]]:
+    """One of the settings, how its directions become bits, its score on held-out objects, and what was tried."""
     progress(0.6, "choosing bits")
-    starts = rotated_settings(options.n_bits, n_found, held_out)
-    rotated = scores.best(starts, 2)
+    compared = []
+    for setting in settings:
+        scores = _BitScores(trials, setting, options)
+        starts = rotated_settings(options.n_bits, min(scores.n_found), scores.held_out_strengths())
+        rotated = scores.best(starts, 2)
+        compared.append((scores.mean(rotated[0]), setting, scores, starts, rotated))
+    _, setting, scores, starts, rotated = max(compared, key=lambda entry: entry[0])
     best = rotated[0]
     if options.max_iter > 0:
         penalty, target = options.penalties[0], options.negative_targets[0]
@@ -101,7 +93,7 @@ def choose_bits(
         of_refined = scores.best([of_refined, *others], 1)[0]
         if scores.mean(of_refined) > scores.mean(best) + _margin(scores.mean(best)):
             best = of_refined
-    return best, scores.mean(best), scores.tried()
+    return setting, best, scores.mean(best), scores.tried()
 
 
 class _Scores:
@@ -156,6 +148,13 @@ class _DirectionScores(_Scores):
     def _score(self, number: int, setting: DirectionSetting) -> float:
         return self._trials[number].score(setting)
 
+    def best_plain(self) -> DirectionSetting:
+        """The best setting with weights from the learning objects, of those that were tried on all splits."""
+        complete = [s for s, scores in self._scores.items() if len(scores) == self._n_trials]
+        return max(
+            complete, key=lambda s: np.mean([trial.plain_scores.get(s, 0.0) for trial in self._trials])
+        )
+
     def _describe(self, setting: DirectionSetting) -> str:
         return " | ".join(map(str, setting))
 
@@ -168,14 +167,29 @@ class _BitScores(_Scores):
         self._splits = [trial.split for trial in trials]
         self._found = [trial.directions(setting) for trial in trials]
         self._options = options
+        self._strengths = [
+            held_out_strengths(scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs)
+            for trial, (_, _, scored) in zip(trials, self._found, strict=True)
+        ]
 
     @property
     def n_found(self) -> list[int]:
         """Number of directions on each split."""
         return [len(directions.strengths) for directions, _, _ in self._found]
 
+    def held_out_strengths(self, without: int | None = None) -> FloatArray:
+        """Strengths of the directions on held-out objects: mean over the splits, decreasing, never negative."""
+        others = [each for number, each in enumerate(self._strengths) if number != without]
+        return decreasing_strengths(others or self._strengths)
+
     def _score(self, number: int, setting: BitSetting) -> float:
         directions, fitted, scored = self._found[number]
+        if setting.held_out is not None:
+            # The objects that judge the weights must not determine them.
+            strengths = self.held_out_strengths(without=number)[: setting.n_directions]
+            padded = np.zeros(setting.n_directions)
+            padded[: len(strengths)] = strengths
+            setting = replace(setting, held_out=tuple(padded.tolist()))
         options, split = self._options, self._splits[number]
         bits = fit_bits(
             fitted,

@@ -12,6 +12,8 @@ from ...errors import InputError, ParameterError
 from ...learning.paired_directions import (
     PairedDirections,
     PrincipalAxes,
+    decreasing_strengths,
+    held_out_strengths,
     pair_covariance,
     paired_directions,
 )
@@ -37,9 +39,6 @@ __all__ = [
 _TRIAL_LANDMARKS, _TRIAL_RANK = 300, 300
 #: Listed pairs of each kind from which directions are learned in a trial.
 _TRIAL_LISTED = 20_000
-#: Coordinates are weighted by these powers of the strengths; the best one counts. If many directions agree
-#: only by chance, a large power leaves them out.
-_POWERS = (1.0, 3.0)
 #: Largest number of directions.
 MAX_DIRECTIONS = 256
 
@@ -104,6 +103,8 @@ class PairTrial:
         self._random_state = random_state
         self._learned_pairs = _fewer_listed(split.fit_pairs, _TRIAL_LISTED, random_state)
         self._who = who
+        #: Of each setting that was scored: the score with weights from the learning objects alone.
+        self.plain_scores: dict[DirectionSetting, float] = {}
         self._bases: dict[tuple[int, Representation], tuple[ViewBasis, FloatArray] | None] = {}
         self._landmarks: dict[int, FloatArray] = {}
         self._covariances: dict[tuple[Representation, ...], FloatArray] = {}
@@ -113,11 +114,18 @@ class PairTrial:
         if not self.can_fit(setting):
             return 0.0
         found, _, scored = self.directions(setting)
-        relative = found.strengths / (found.strengths[0] or 1.0)
+        y = None if self.one_view else scored[-1]
+        held_out = decreasing_strengths([held_out_strengths(scored[0], y, self.split.scored_pairs)])
         scores = []
-        for power in _POWERS:
-            weighted = [_unit(values * (relative**power).astype(values.dtype)) for values in scored]
+        for power, strengths in ((1.0, found.strengths), (1.0, held_out)):
+            weighted = []
+            for values in scored:
+                weights = strengths**power
+                if strengths is held_out:
+                    weights = weights / (values.std(axis=0) + np.finfo(np.float32).tiny)
+                weighted.append(_unit(values * weights.astype(values.dtype)))
             scores.append(score_similarities(weighted[0], weighted[-1], self.split.scored_pairs))
+        self.plain_scores[setting] = scores[0]
         return max(scores)
 
     def can_fit(self, setting: DirectionSetting) -> bool:
