@@ -37,7 +37,7 @@ class ViewOptions:
     features: tuple[str, ...] = ("linear", "kernel")
     metrics: tuple[str, ...] = ("cosine", "euclidean", "diagonal", "root-cosine")
     widths: tuple[float, ...] = (1.0, 0.25, 4.0)
-    ridges: tuple[float, ...] = (0.1, 1.0, 0.3, 0.03, 0.01, 0.003, 0.001, 0.0003)
+    ridges: tuple[float, ...] = (0.1, 1.0, 0.03, 0.01, 0.003, 0.001, 0.0001, 0.00001)
 
     def representations(self, X: Any) -> list[Representation]:
         """All combinations that suit the features; the first one is the default.
