@@ -22,9 +22,9 @@ class Step:
     total : int or None
         Units of the whole step; None if that is not known.
     unit : str
-        What is counted: "rows", "pictures" or "iterations".
+        What is counted: "rows", "pictures", "iterations" or "percent".
     detail : str
-        More about the last unit, such as the loss of an iteration.
+        More about the step, such as what a fit is doing.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""RefinedHash: the estimator, its settings, the search for settings, and the fit."""
+"""RefinedHash: the estimator, the fit to labels, and the fit to pairs."""
 
 from .estimator import RefinedHash
 
