@@ -17,6 +17,8 @@ __all__ = ["class_code_bits", "rotated_bits", "separated_codes"]
 #: Random codes among which each class takes the one that is farthest from the others.
 _CANDIDATE_CODES = 256
 _MAX_CHOSEN_CODES = 512
+#: With more scores than this (and than bits), only their leading principal directions are rotated.
+_MAX_ROTATED = 128
 #: How much more a near pair of codes costs than a far one.
 _NEARNESS = 4.0
 
@@ -38,8 +40,10 @@ def rotated_bits(
         classes) rotations alone give few different codes; spread thresholds tell weak scores from
         strong ones.
     """
-    rank = scores[0].shape[1]
-    mixes = bits_in_subspace(scores, np.ones(rank), n_bits, rng)
+    leading = _leading_directions(scores, max(n_bits, _MAX_ROTATED))
+    rank = leading.shape[1]
+    inside = [s @ leading.astype(s.dtype) for s in scores]
+    mixes = [leading @ mix for mix in bits_in_subspace(inside, np.ones(rank), n_bits, rng)]
     values = [s @ mix.astype(s.dtype) for s, mix in zip(scores, mixes, strict=True)]
     if spread:
         n_rotations = -(-n_bits // rank)
@@ -89,6 +93,21 @@ def separated_codes(n_codes: int, n_bits: int, rng: np.random.Generator) -> Floa
         nearness = candidates @ codes[:number].T / n_bits
         codes[number] = candidates[np.exp(_NEARNESS * nearness).sum(axis=1).argmin()]
     return codes
+
+
+def _leading_directions(scores: list[FloatArray], limit: int) -> FloatArray:
+    """The leading principal directions of the scores of both views, (n_scores, at most ``limit``)."""
+    n_scores = scores[0].shape[1]
+    if n_scores <= limit:
+        return np.eye(n_scores)
+    total = np.zeros((n_scores, n_scores))
+    for side in scores:
+        centred = side - side.mean(axis=0)
+        # Both views have the same weight.
+        total += np.asarray(centred.T @ centred, dtype=np.float64) / max(
+            float(np.vdot(centred, centred)), 1e-300
+        )
+    return np.ascontiguousarray(np.linalg.eigh(total)[1][:, ::-1][:, :limit])
 
 
 def _quantiles(values: FloatArray, levels: FloatArray) -> FloatArray:

@@ -19,13 +19,13 @@ from ...errors import InputError, ParameterError
 from ...learning.class_scores import ViewRegression, label_indicators, shared_targets
 from ...maps import FeatureMap, MappedView
 from ...maps.representation import Representation, fit_representation
-from ...pairs.resolved import ResolvedPairs
+from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray, IntArray
 from .pair_options import PairFit, PairOptions, PairProgress, TriedBits, ViewOptions
 from .pair_trial import distinct_landmarks
 from .score_layer import ScoreLayer, choose_layer, with_compact_groups
 
-__all__ = ["classes_are_tiny", "fit_labels"]
+__all__ = ["classes_are_tiny", "fit_labels", "listed_positives"]
 
 #: Rows and landmarks of a view on which representations are compared.
 _MAX_TRIAL_ROWS, _TRIAL_LANDMARKS = 1200, 300
@@ -152,6 +152,20 @@ def classes_are_tiny(pairs: ResolvedPairs) -> bool:
         if accompanied.mean() < 0.5:
             return True
     return False
+
+
+def listed_positives(pairs: ResolvedPairs) -> ResolvedPairs:
+    """The same pairs without labels: positives are listed, all other pairs are negative.
+
+    This is for tiny classes, which have few positives.
+    """
+    assert pairs.groups is not None
+    x, y = label_indicators(pairs.groups)
+    i, j = (x @ y.T).nonzero()
+    positive = checked_pairs(
+        (i.astype(np.int64), j.astype(np.int64)), pairs.n_x, pairs.n_y, pairs.one_view, "positive", "fit"
+    )
+    return replace(pairs, positive=positive, groups=None)
 
 
 @dataclass(frozen=True)
