@@ -8,7 +8,6 @@ import pytest
 import diffhash as dh
 from diffhash.errors import TooManyBitsError
 from diffhash.learning.rotation import bits_in_subspace
-from diffhash.learning.subspace import largest_strength
 from diffhash.maps.learning_space import plain_view
 from diffhash.maps.whitening import spectrum
 
@@ -91,16 +90,6 @@ def test_as_many_bits_as_directions_give_an_orthogonal_matrix(rng):
     values = rng.normal(size=(200, 3)) * [3, 2, 1]
     (mix,) = bits_in_subspace([values], np.ones(3), 3, np.random.default_rng(0))
     np.testing.assert_allclose(mix.T @ mix / np.trace(mix.T @ mix) * 3, np.eye(3), atol=1e-6)
-
-
-def test_largest_strength_is_the_spectral_norm(rng):
-    for shape in ((5, 9), (80, 70)):
-        matrix = rng.normal(size=shape)
-        assert largest_strength(matrix, np.random.default_rng(0), one_view=False) == pytest.approx(
-            np.linalg.norm(matrix, 2)
-        )
-    matrix = np.diag([3.0, -2.0])
-    assert largest_strength(matrix, np.random.default_rng(0), one_view=True) == 2.0
 
 
 def test_inverse_root_decorrelates_features_that_are_not_centred(rng):

@@ -8,8 +8,9 @@ regression without row i would say about row i,
 .. math:: l_i = f_i - (t_i - f_i) \frac{h_i}{1 - h_i}, \qquad
           h_i = \frac1n + \frac1n \sum_k \frac{z_{ik}^2}{s_k + \lambda s_1}
 
-with the fitted scores :math:`f_i`. They cost no more than the fit, use all rows, and are distributed like
-the scores of new objects.
+with the fitted scores :math:`f_i`. They cost no more than the fit, and their error chooses the ridge. Scores
+without a whole fold of rows (:meth:`ViewRegression.leave_fold_out`) have a closed form too. They are distributed
+like the scores of new objects, so bits are learned from them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import scipy.sparse
 
 from ..maps import MappedView
 from ..pairs.labels import LabelGroups
-from ..types import FloatArray
+from ..types import FloatArray, IntArray
 
 __all__ = ["RIDGES", "ViewRegression", "label_indicators", "shared_targets"]
 
@@ -131,6 +132,39 @@ class ViewRegression:
         # A row that alone determines a direction has leverage 1: without it nothing is known about it.
         ratio = leverage / np.maximum(1.0 - leverage, 1e-6)
         return np.asarray(fitted - (centred_targets - fitted) * ratio[:, None])
+
+    def leave_fold_out(
+        self,
+        coordinates: FloatArray,
+        centred_targets: FloatArray,
+        folds: IntArray,
+        ridge: float,
+        targets: FloatArray,
+    ) -> FloatArray:
+        """Scores of rows of the view by the regression without all rows of their fold, (n, n_targets).
+
+        Leave-one-out scores know a little about the label that was left out: its share of the class is
+        missing. If the features say nothing, that is all they know. Within a fold this is the same for all rows.
+
+        Parameters
+        ----------
+        coordinates, centred_targets, ridge, targets
+            See :meth:`leave_one_out`.
+        folds : int array of shape (n,)
+            Fold of each row.
+        """
+        scale = 1.0 / np.sqrt(self._damped(ridge))
+        scores = coordinates @ self.weights(ridge, targets).astype(coordinates.dtype)
+        scores = scores.astype(np.float64)
+        for fold in np.unique(folds):
+            rows = np.flatnonzero(folds == fold)
+            whitened = coordinates[rows] * scale.astype(coordinates.dtype)
+            # The hat matrix of the rows. Solving with I - H removes all of them from the regression at once.
+            left_out = -np.asarray(1.0 + whitened @ whitened.T, dtype=np.float64) / self.n_rows
+            left_out[np.diag_indices_from(left_out)] += 1.0 + 1e-9
+            residuals = scipy.linalg.solve(left_out, centred_targets[rows] - scores[rows], check_finite=False)
+            scores[rows] = centred_targets[rows] - residuals
+        return np.asarray(scores)
 
     def best_ridge(
         self, coordinates: FloatArray, centred_targets: FloatArray, ridges: FloatArray, targets: FloatArray

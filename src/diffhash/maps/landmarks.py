@@ -11,7 +11,7 @@ from ..errors import ParameterError
 from ..types import FloatArray
 from ..validation import check_features
 
-__all__ = ["choose_landmarks", "count_distinct"]
+__all__ = ["choose_landmarks"]
 
 
 def choose_landmarks(
@@ -73,11 +73,6 @@ def choose_landmarks(
     # Some drawn objects are equal: draw again from the distinct objects.
     rows = _distinct_rows(X.toarray() if scipy.sparse.issparse(X) else X)
     return _take(X, rng.permutation(rows)[:n_landmarks])
-
-
-def count_distinct(X: Any) -> int:
-    """Number of different rows."""
-    return len(_distinct_rows(X.toarray() if scipy.sparse.issparse(X) else X))
 
 
 def _take(X: Any, rows: Any) -> FloatArray:

@@ -73,15 +73,6 @@ class MappedView:
                 self._whole = scipy.sparse.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
         return self._whole
 
-    def shuffled(self, rng: np.random.Generator) -> MappedView:
-        """The same rows in random order; cached features are not computed again."""
-        order = rng.permutation(self.n_rows)
-        result = MappedView(self.X[order], self.map)
-        result._keep = self._keep
-        if self._whole is not None:
-            result._whole = self._whole[order]
-        return result
-
     def rows(self, rows: slice) -> Any:
         """Features of some rows."""
         whole = self.whole() if self._keep else self._whole

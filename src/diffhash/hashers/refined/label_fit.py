@@ -1,9 +1,9 @@
 """The fit of RefinedHash to labels.
 
 Each view is regressed to the indicators of the labels (:mod:`~diffhash.learning.class_scores`). The
-leave-one-out error chooses representation, width and ridge of each view by itself. Bits are then made from the
-leave-one-out scores, which are distributed like the scores of new objects; several ways to make them are
-compared by cross-fitting (:mod:`.score_layer`).
+leave-one-out error chooses representation, width and ridge of each view by itself. Bits are then made from
+scores of objects by regressions without them; several ways to make bits are compared by cross-fitting
+(:mod:`.score_layer`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, ParameterError
 from ...learning.class_scores import ViewRegression, label_indicators, shared_targets
 from ...maps import FeatureMap, MappedView
 from ...maps.representation import Representation, fit_representation
@@ -23,7 +23,7 @@ from ...pairs.resolved import ResolvedPairs
 from ...types import FloatArray, IntArray
 from .pair_options import PairFit, PairOptions, PairProgress, TriedBits, ViewOptions
 from .pair_trial import distinct_landmarks
-from .score_layer import ScoreLayer, choose_layer
+from .score_layer import ScoreLayer, choose_layer, with_compact_groups
 
 __all__ = ["classes_are_tiny", "fit_labels"]
 
@@ -31,8 +31,10 @@ __all__ = ["classes_are_tiny", "fit_labels"]
 _MAX_TRIAL_ROWS, _TRIAL_LANDMARKS = 1200, 300
 #: If a trial has more labels than this, whole classes are left out of it.
 _MAX_TRIAL_LABELS = 256
-#: Largest number of rows of a view for which leave-one-out scores are computed.
-_MAX_SCORED_ROWS = 20_000
+#: Largest number of rows of a view that choose the ridge.
+_MAX_RIDGE_ROWS = 20_000
+#: Largest number of rows of a view from which bits are learned.
+_MAX_LAYER_ROWS = 4800
 #: Largest number of scores of an object. With more classes, the leading directions among them are used.
 _MAX_SCORES = 256
 #: The final ridge is at most this factor away from the one that was chosen in a trial.
@@ -76,7 +78,7 @@ def fit_labels(
     indicators = label_indicators(groups)[: len(views)]
     report(0.0, "comparing representations")
     # With many rows BLAS uses all cores; otherwise the views are fitted at the same time.
-    few_rows = max(X.shape[0] for X in views) <= _MAX_SCORED_ROWS
+    few_rows = max(X.shape[0] for X in views) <= _MAX_RIDGE_ROWS
     with ThreadPoolExecutor(len(views) if few_rows else 1) as pool:
         fits = list(pool.map(_fit_view, views, indicators, options.views, repeat(options), who))
     tried = [
@@ -86,10 +88,13 @@ def fit_labels(
     ]
     targets = shared_targets([fit.regression.damped_moments(fit.ridge) for fit in fits], _MAX_SCORES)
     report(0.7, "comparing bits")
-    scores = [fit.leave_one_out(labels, targets) for fit, labels in zip(fits, indicators, strict=True)]
-    rows = (fits[0].rows, fits[-1].rows)
-    among = replace(pairs.subset(*rows), positive=None)
-    layer = choose_layer(scores, targets, among, options, report)
+    rows, folds = _folds(pairs, options)
+    scores = [
+        fit.leave_fold_out(X, labels, targets, r, f)
+        for fit, X, labels, r, f in zip(fits, views, indicators, rows, folds, strict=False)
+    ]
+    among = with_compact_groups(replace(pairs.subset(*rows), positive=None))
+    layer = choose_layer(scores, targets, among, folds, options, report)
     tried += layer.tried
     projections: list[FloatArray] = []
     thresholds: list[FloatArray] = []
@@ -113,6 +118,26 @@ def fit_labels(
     )
 
 
+def _folds(
+    pairs: ResolvedPairs, options: PairOptions
+) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+    """For each view, random rows to learn bits from, and their folds.
+
+    If both views may have the same objects, both have the same rows and folds.
+    """
+    rng = np.random.default_rng(options.random_state)
+    n_folds = int(np.clip(round(1 / options.validation_share), 2, 10))
+
+    def draw(n: int) -> tuple[IntArray, IntArray]:
+        rows = rng.permutation(n)[:_MAX_LAYER_ROWS]
+        return rows, rng.permutation(np.arange(len(rows)) % n_folds)
+
+    x, folds_x = draw(pairs.n_x)
+    same_rows = pairs.one_view or pairs.n_x == pairs.n_y
+    y, folds_y = (x, folds_x) if same_rows else draw(pairs.n_y)
+    return (x, y), (folds_x, folds_y)
+
+
 def classes_are_tiny(pairs: ResolvedPairs) -> bool:
     """Whether most rows of a view share their labels with no other row of it.
 
@@ -131,20 +156,21 @@ def classes_are_tiny(pairs: ResolvedPairs) -> bool:
 
 @dataclass(frozen=True)
 class _ViewFit:
-    """The regression of one view, and the rows whose leave-one-out scores are used."""
+    """The regression of one view, and the representations that were tried."""
 
     representation: Representation
     map: FeatureMap
     ridge: float
     regression: ViewRegression
-    rows: IntArray
-    coordinates: FloatArray
     tried: list[TriedBits]
 
-    def leave_one_out(self, labels: Any, targets: FloatArray) -> FloatArray:
-        """Leave-one-out scores of the rows, of shape (n_rows, n_targets)."""
-        centred = self.regression.centred_targets(labels[self.rows], targets)
-        return self.regression.leave_one_out(self.coordinates, centred, self.ridge, targets)
+    def leave_fold_out(
+        self, X: Any, labels: Any, targets: FloatArray, rows: IntArray, folds: IntArray
+    ) -> FloatArray:
+        """Scores of rows by regressions without their fold, of shape (n_rows, n_targets)."""
+        centred = self.regression.centred_targets(labels[rows], targets)
+        coordinates = self.regression.coordinates(MappedView(X[rows], self.map))
+        return self.regression.leave_fold_out(coordinates, centred, folds, self.ridge, targets)
 
 
 def _choose_representation(
@@ -159,14 +185,14 @@ def _choose_representation(
     if "kernel" in choices.features:
         landmarks = distinct_landmarks(X, _TRIAL_LANDMARKS, random_state, who=who)
     found: dict[Representation, tuple[float, float]] = {}
-    failures: list[InputError] = []
+    failures: list[Exception] = []
 
     def try_all(representations: list[Representation]) -> None:
         for representation in representations:
             try:
                 view = MappedView(X, fit_representation(X, representation, landmarks, who=who))
                 regression = ViewRegression.of(view, labels)
-            except InputError as error:
+            except (InputError, ParameterError) as error:
                 failures.append(error)
                 continue
             centred = regression.centred_targets(labels, identity)
@@ -219,14 +245,14 @@ def _fit_view(X: Any, labels: Any, choices: ViewOptions, options: PairOptions, w
     regression = ViewRegression.of(view, labels, options.max_rank)
     rng = np.random.default_rng(options.random_state)
     n = X.shape[0]
-    rows = np.arange(n) if n <= _MAX_SCORED_ROWS else np.sort(rng.permutation(n)[:_MAX_SCORED_ROWS])
+    rows = np.arange(n) if n <= _MAX_RIDGE_ROWS else np.sort(rng.permutation(n)[:_MAX_RIDGE_ROWS])
     coordinates = regression.coordinates(view if len(rows) == n else MappedView(X[rows], fitted))
     ridges = np.asarray(choices.ridges)
     near = ridges[(ridges >= ridge / _RIDGE_FACTOR) & (ridges <= ridge * _RIDGE_FACTOR)]
     targets = shared_targets([regression.damped_moments(ridge)], _MAX_SCORES)
     centred = regression.centred_targets(labels[rows], targets)
     best, _ = regression.best_ridge(coordinates, centred, near, targets)
-    return _ViewFit(representation, fitted, best, regression, rows, coordinates, tried)
+    return _ViewFit(representation, fitted, best, regression, tried)
 
 
 def _without_constant_bits(layer: ScoreLayer, side: int, scores: FloatArray, min_share: float) -> FloatArray:

@@ -18,7 +18,7 @@ from ...learning.paired_directions import (
     paired_directions,
 )
 from ...maps import FeatureMap, MappedView
-from ...maps.landmarks import choose_landmarks, count_distinct
+from ...maps.landmarks import choose_landmarks
 from ...maps.mapped_view import block_rows
 from ...maps.representation import Representation, fit_representation
 from ...pairs.holdout import HeldOut
@@ -252,14 +252,7 @@ def _fewer_listed(pairs: ResolvedPairs, limit: int, random_state: int | None) ->
 
 def distinct_landmarks(X: Any, n_landmarks: int, random_state: int | None, *, who: str) -> FloatArray:
     """Random rows; every different row if there are fewer."""
-
-    def choose(n: int) -> FloatArray:
-        return choose_landmarks(X, n, "random", random_state, caller=who, modality=who)
-
-    try:
-        return choose(min(n_landmarks, X.shape[0]))
-    except ParameterError:
-        return choose(count_distinct(X))
+    return choose_landmarks(X, n_landmarks, "random", random_state, caller=who, modality=who)
 
 
 def _unit(values: FloatArray) -> FloatArray:

@@ -1,7 +1,7 @@
 """From class scores to bits: several ways, compared by cross-fitting.
 
-A way is learned from the leave-one-out scores of three quarters of the objects and judged by a search with codes
-among the others.
+A way is learned from the scores of the objects of all folds but one, and judged by a search with codes among the
+objects of that fold. The score of an object comes from a regression without its fold.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from ...learning.refinement import Affine, refine
 from ...learning.score_bits import class_code_bits, rotated_bits
 from ...pairs.labels import LabelGroups
 from ...pairs.resolved import ResolvedPairs
-from ...types import BoolArray, FloatArray
+from ...types import BoolArray, FloatArray, IntArray
 from .pair_options import PairOptions, PairProgress, TriedBits
 
-__all__ = ["ScoreLayer", "choose_layer"]
+__all__ = ["ScoreLayer", "choose_layer", "with_compact_groups"]
 
-#: Rows of each view that are used to compare ways, and to refine the chosen one.
-_MAX_COMPARED_ROWS, _MAX_REFINED_ROWS = 1600, 5000
+#: Rows of each view that are used to compare ways.
+_MAX_COMPARED_ROWS = 1600
 #: A way that is less simple must be better by this.
 _SIMPLER_WITHIN = 0.002
 #: With at most this many scores, thresholds that are spread apart are tried.
@@ -80,6 +80,7 @@ def choose_layer(
     scores: list[FloatArray],
     targets: FloatArray,
     pairs: ResolvedPairs,
+    folds: tuple[IntArray, IntArray],
     options: PairOptions,
     report: PairProgress,
 ) -> ScoreLayer:
@@ -88,11 +89,13 @@ def choose_layer(
     Parameters
     ----------
     scores : one or two arrays of shape (n, n_scores)
-        Leave-one-out scores.
+        Scores by regressions without the fold of the object.
     targets : array of shape (n_labels, n_scores)
         Axes of the scores.
     pairs : ResolvedPairs
         Pairs between the rows, implied by labels.
+    folds : int arrays of shape (n,), (n',)
+        Fold of each row.
     options : PairOptions
     report : function
         Called as ``report(share_done, message)``.
@@ -100,19 +103,18 @@ def choose_layer(
     scores = [np.asarray(s, dtype=np.float32) for s in scores]
     learner = _Learner(targets, options)
     ways = _ways(scores[0].shape[1])
-    n_folds = int(np.clip(round(1 / options.validation_share), 2, 10))
-    folds = _folds(scores, pairs, n_folds, np.random.default_rng(options.random_state))
+    splits = _splits(scores, pairs, folds)
     found: dict[_Way, float] = {}
 
     def judge(way: _Way) -> float:
         if way not in found:
-            found[way] = float(np.mean([fold.score(learner.learn(way, *fold.fit)[0]) for fold in folds]))
+            found[way] = float(np.mean([fold.score(learner.learn(way, *fold.fit)[0]) for fold in splits]))
         return found[way]
 
     best, chance = ways[0], None
-    if folds:
+    if splits:
         best = _best_way(ways, options, judge, report)
-        chance = float(np.mean([fold.chance() for fold in folds]))
+        chance = float(np.mean([fold.chance() for fold in splits]))
         judge(best)
     report(0.9, "learning the bits from all objects")
     affine, losses = _learn_from_all(learner, best, scores, pairs)
@@ -211,9 +213,12 @@ def _learn_from_all(
     learner: _Learner, way: _Way, scores: list[FloatArray], pairs: ResolvedPairs
 ) -> tuple[Affine, list[float]]:
     """Learn a way from all objects: of several starts, the one whose codes search best is used."""
-    rng = np.random.default_rng(learner.options.random_state)
-    scores, pairs = _sample(scores, pairs, _MAX_REFINED_ROWS, rng)
-    compared, among = _sample(scores, pairs, _MAX_COMPARED_ROWS, rng)
+    compared, among = _rows_of(
+        scores,
+        pairs,
+        np.arange(min(pairs.n_x, _MAX_COMPARED_ROWS)),
+        np.arange(min(pairs.n_y, _MAX_COMPARED_ROWS)),
+    )
 
     def score(affine: Affine) -> float:
         return _score(affine, compared, among)
@@ -245,44 +250,32 @@ class _Fold:
         return _score_bits([np.zeros((len(s), 1), dtype=bool) for s in scores], pairs)
 
 
-def _folds(
-    scores: list[FloatArray], pairs: ResolvedPairs, n_folds: int, rng: np.random.Generator
-) -> list[_Fold]:
-    """Splits of at most 1,600 objects; a split without positives or negatives in a part is left out."""
-    scores, pairs = _sample(scores, pairs, _MAX_COMPARED_ROWS, rng)
-    same_rows = pairs.one_view or pairs.n_x == pairs.n_y
-    fold_x = rng.permutation(np.arange(pairs.n_x) % n_folds)
-    fold_y = fold_x if same_rows else rng.permutation(np.arange(pairs.n_y) % n_folds)
+def _splits(scores: list[FloatArray], pairs: ResolvedPairs, folds: tuple[IntArray, IntArray]) -> list[_Fold]:
+    """One split for each fold, of at most 1,600 objects; it is left out if a part has no positive or negative pair."""
+    kept = [np.flatnonzero(np.arange(len(f)) < _MAX_COMPARED_ROWS) for f in folds]
+    scores, pairs = _rows_of(scores, pairs, kept[0], kept[1])
+    x, y = (f[rows] for f, rows in zip(folds, kept, strict=True))
     found = []
-    for number in range(n_folds):
+    for number in np.unique(x):
         parts = []
-        for rows in (
-            (np.flatnonzero(fold_x != number), np.flatnonzero(fold_y != number)),
-            (np.flatnonzero(fold_x == number), np.flatnonzero(fold_y == number)),
-        ):
-            part = pairs.subset(*rows)
-            if min(map(len, rows)) >= 2 and part.n_positive and part.n_negative:
-                parts.append(([s[r] for s, r in zip(scores, rows, strict=False)], part))
+        for rows_x, rows_y in ((x != number, y != number), (x == number, y == number)):
+            part = _rows_of(scores, pairs, np.flatnonzero(rows_x), np.flatnonzero(rows_y))
+            if min(map(len, part[0])) >= 2 and part[1].n_positive and part[1].n_negative:
+                parts.append(part)
         if len(parts) == 2:
             found.append(_Fold(*parts))
     return found
 
 
-def _sample(
-    scores: list[FloatArray], pairs: ResolvedPairs, limit: int, rng: np.random.Generator
+def _rows_of(
+    scores: list[FloatArray], pairs: ResolvedPairs, x: IntArray, y: IntArray
 ) -> tuple[list[FloatArray], ResolvedPairs]:
-    """At most ``limit`` random rows of each view. If both views may have the same objects, the same rows."""
-    if max(pairs.n_x, pairs.n_y) <= limit:
-        return scores, pairs
-    x = np.sort(rng.permutation(pairs.n_x)[:limit])
-    same_rows = pairs.one_view or pairs.n_x == pairs.n_y
-    y = x if same_rows else np.sort(rng.permutation(pairs.n_y)[:limit])
-    return [s[rows] for s, rows in zip(scores, (x, y), strict=False)], _with_compact_groups(
-        pairs.subset(x, y)
-    )
+    """Scores of some rows, and the pairs between them."""
+    chosen = [s[rows] for s, rows in zip(scores, (x, y), strict=False)]
+    return chosen, with_compact_groups(pairs.subset(x, y))
 
 
-def _with_compact_groups(pairs: ResolvedPairs) -> ResolvedPairs:
+def with_compact_groups(pairs: ResolvedPairs) -> ResolvedPairs:
     """The same pairs; groups without rows are removed, because sums over groups need memory for each."""
     groups = pairs.groups
     assert groups is not None
