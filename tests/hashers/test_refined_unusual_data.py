@@ -38,7 +38,8 @@ def _sets(labels, n_labels):
 def class_views(labels, d=(12, 7), seed=0, noise=0.5):
     """Two views whose rows are centres of their classes and noise."""
     rng = np.random.default_rng(seed)
-    centres = [rng.normal(size=(labels.max() + 1, k)) for k in d]
+    centres = rng.normal(size=(labels.max() + 1, 8))
+    centres = [centres @ rng.normal(size=(8, k)) / np.sqrt(8) for k in d]
     return {
         m: c[labels] + noise * rng.normal(size=(len(labels), c.shape[1]))
         for m, c in zip("xy", centres, strict=True)
@@ -145,7 +146,9 @@ def test_thresholds_of_two_classes_are_spread():
         for m, X in views.items()
     ]
     best_bit = max(
-        dh.evaluate(*(dh.codes.pack(v[:, [b]] >= 0) for v in means), labels[400:], labels[400:]).mean_average_precision
+        dh.evaluate(
+            *(dh.codes.pack(v[:, [b]] >= 0) for v in means), labels[400:], labels[400:]
+        ).mean_average_precision
         for b in range(16)
     )
     assert found > best_bit + 0.02
@@ -192,7 +195,7 @@ def test_ten_thousand_classes(kind, size):
         labels = labels[: 2000 * size] % 2000
     views = class_views(labels, (8, 8), noise=0.1)
     views = {m: X.astype(np.float32) for m, X in views.items()}
-    hasher, codes = fit_and_encode(views, supervision(kind, labels), kind, 32)
+    hasher, codes = fit_and_encode(views, supervision(kind, labels), kind, 32, n_landmarks=100)
     if kind in ("labels", "aligned"):
         first = slice(0, 500)
         found = dh.evaluate(codes["x"][first], codes["y"][first], labels[first], labels[first])

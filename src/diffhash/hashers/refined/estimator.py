@@ -16,7 +16,7 @@ from ...model import FitReport, Tried
 from ...types import FloatArray
 from ...validation import by_modality, check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
-from .label_fit import classes_are_tiny, fit_labels
+from .label_fit import classes_are_tiny, fit_labels, list_pairs_of_tiny_classes
 from .pair_fit import fit_pairs
 from .pair_options import PairFit, PairOptions, ViewOptions
 
@@ -198,10 +198,13 @@ class RefinedHash(BaseHasher):
 
     def _learn(self, data: TrainingData) -> Learned:
         views, who = list(data.views.values()), [f"{self._caller}: modality {m!r}" for m in data.modalities]
-        by_label = data.pairs.labelled and not classes_are_tiny(data.pairs)
+        pairs = data.pairs
+        by_label = pairs.labelled and not classes_are_tiny(pairs)
+        if pairs.labelled and not by_label:
+            pairs = list_pairs_of_tiny_classes(pairs)
         learn = fit_labels if by_label else fit_pairs
         options = self._options(data, by_label=by_label)
-        fitted = learn(views, data.pairs, options, progress=self.progress, who=who)
+        fitted = learn(views, pairs, options, progress=self.progress, who=who)
         self._warn_if_weak(fitted)
         maps = dict(zip(data.modalities, fitted.maps, strict=True))
         report = FitReport(

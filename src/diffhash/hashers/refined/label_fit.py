@@ -19,13 +19,13 @@ from ...errors import InputError
 from ...learning.class_scores import ViewRegression, label_indicators, shared_targets
 from ...maps import FeatureMap, MappedView
 from ...maps.representation import Representation, fit_representation
-from ...pairs.resolved import ResolvedPairs
+from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray, IntArray
 from .pair_options import PairFit, PairOptions, PairProgress, TriedBits, ViewOptions
 from .pair_trial import distinct_landmarks
 from .score_layer import ScoreLayer, choose_layer
 
-__all__ = ["classes_are_tiny", "fit_labels"]
+__all__ = ["classes_are_tiny", "fit_labels", "list_pairs_of_tiny_classes"]
 
 #: Rows and landmarks of a view on which representations are compared.
 _MAX_TRIAL_ROWS, _TRIAL_LANDMARKS = 1200, 300
@@ -35,6 +35,8 @@ _MAX_TRIAL_LABELS = 256
 _MAX_SCORED_ROWS = 20_000
 #: Largest number of scores of an object. With more classes, the leading directions among them are used.
 _MAX_SCORES = 256
+#: With at most this many partners of an object on average, pairs of tiny classes are listed.
+_MAX_PARTNERS = 10
 #: The final ridge is at most this factor away from the one that was chosen in a trial.
 _RIDGE_FACTOR = 100.0
 
@@ -127,6 +129,28 @@ def classes_are_tiny(pairs: ResolvedPairs) -> bool:
         if accompanied.mean() < 0.5:
             return True
     return False
+
+
+def list_pairs_of_tiny_classes(pairs: ResolvedPairs) -> ResolvedPairs:
+    """The same pairs with the positives as a list, if they are few. Sums over very many groups are slow.
+
+    Examples
+    --------
+    >>> from diffhash import Pairs
+    >>> list_pairs_of_tiny_classes(Pairs.from_labels([0, 1, 2], [2, 0, 5]).resolve(3, 3)).positive
+    (array([0, 2]), array([1, 0]))
+    """
+    pairs = replace(pairs, positive=None)
+    if pairs.n_positive > _MAX_PARTNERS * (pairs.n_x + pairs.n_y):
+        return pairs
+    assert pairs.groups is not None
+    x, y = label_indicators(pairs.groups)
+    i, j = (x @ y.T).nonzero()
+    i, j = checked_pairs(
+        (i.astype(np.int64), j.astype(np.int64)), pairs.n_x, pairs.n_y, pairs.one_view, "positive", "fit"
+    )
+    aligned = not pairs.one_view and pairs.n_x == pairs.n_y == len(i) and bool((i == j).all())
+    return replace(pairs, positive=(i, j), groups=None, aligned=aligned)
 
 
 @dataclass(frozen=True)
