@@ -9,8 +9,8 @@ from diffhash.cli.progress import StepBar
 from diffhash.workflows import Step
 
 STEPS = [
-    Step("choosing settings", 0, None, "iterations"),
-    Step("learning", 1, 6, "iterations", "iteration 1, loss 0.5000"),
+    Step("reading pictures", 0, None, "pictures"),
+    Step("learning", 50, 100, "percent", "refining bits"),
     Step("adding x", 0, 2000),
     Step("adding x", 1000, 2000),
 ]
@@ -32,7 +32,7 @@ def test_steps_are_shown_on_a_terminal(monkeypatch):
             progress(step)
             progress._bar.refresh()
 
-    for words in ("choosing settings", "learning", "loss 0.5000", "adding x", "1,000 rows"):
+    for words in ("reading pictures", "learning", "refining bits", "adding x", "1,000 rows"):
         assert words in terminal.getvalue()
 
 

@@ -16,13 +16,12 @@ def learn_aligned(hasher, progress):
     return learn(hasher, VIEWS, dh.Pairs.aligned(5), sample=0, seed=0, progress=progress)
 
 
-def test_there_is_no_total_before_the_settings_are_chosen_and_each_fit_counts_from_1(monkeypatch):
+def test_steps_count_percent_and_say_what_is_being_done(monkeypatch):
     seen = []
 
     def fit(self, views, pairs):
-        seen.append("settings")
-        for iteration in (1, 2, 1):
-            self.progress(iteration, 0.5)
+        for done, message in ((0.0, "comparing"), (0.504, "refining"), (1.0, "done")):
+            self.progress(done, message)
         self.model_ = None
 
     monkeypatch.setattr(dh.RefinedHash, "fit", fit)
@@ -31,18 +30,16 @@ def test_there_is_no_total_before_the_settings_are_chosen_and_each_fit_counts_fr
     learn_aligned(hasher, seen.append)
 
     assert seen == [
-        Step("choosing settings", 0, None, "iterations"),
-        "settings",
-        Step("learning", 1, 6, "iterations", "iteration 1, loss 0.5000"),
-        Step("learning", 2, 6, "iterations", "iteration 2, loss 0.5000"),
-        Step("learning, second target", 1, 6, "iterations", "iteration 1, loss 0.5000"),
+        Step("learning", 0, 100, "percent", "comparing"),
+        Step("learning", 50, 100, "percent", "refining"),
+        Step("learning", 100, 100, "percent", "done"),
     ]
     assert hasher.progress is None
 
 
 def test_an_exception_from_the_callback_ends_the_learning(monkeypatch):
     def fit(self, views, pairs):
-        self.progress(1, 0.5)
+        self.progress(0.5, "refining")
         pytest.fail("it went on")
 
     def cancel(step):

@@ -44,7 +44,8 @@ class Representation:
     width: float = 1.0
 
     def __str__(self) -> str:
-        return self.metric if self.features == "linear" else f"{self.metric}, width {self.width:g}"
+        text = f"{self.features} {self.metric}"
+        return text if self.features == "linear" else f"{text}, width {self.width:g}"
 
 
 def fit_representation(

@@ -80,12 +80,11 @@ class FitReport:
             raise ModelFileError("load: the report in the model is damaged. Save the model again.") from error
 
     def to_html(self) -> str:
-        """A table of the candidates, the best ones first."""
+        """The summary, and a table of the candidates in the order in which they were tried."""
         from html import escape
 
         rows = "".join(
-            f"<tr><td>{escape(each.description)}</td><td>{each.score:.3f}</td></tr>"
-            for each in sorted(self.tried, key=lambda each: -each.score)
+            f"<tr><td>{escape(each.description)}</td><td>{each.score:.3f}</td></tr>" for each in self.tried
         )
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
         return (

@@ -56,7 +56,7 @@ def _model_info(source: Source) -> tuple[ModelInfo, dict[str, Any]]:
     settings = {
         name: value
         for name, value in model.parameters.items()
-        if name != "n_bits" and isinstance(value, bool | int | float | str)
+        if name != "n_bits" and isinstance(value, bool | int | float | str | dict)
     }
     return describe_model(model), {"settings": settings, **_report_of(model)}
 

@@ -16,7 +16,7 @@ from ...model import FitReport, Tried
 from ...types import FloatArray
 from ...validation import by_modality, check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
-from .label_fit import classes_are_tiny, fit_labels, listed_positives
+from .label_fit import classes_are_tiny, fit_labels, list_pairs_of_tiny_classes
 from .pair_fit import fit_pairs
 from .pair_options import PairFit, PairOptions, ViewOptions
 
@@ -201,7 +201,7 @@ class RefinedHash(BaseHasher):
         pairs = data.pairs
         by_label = pairs.labelled and not classes_are_tiny(pairs)
         if pairs.labelled and not by_label:
-            pairs = listed_positives(pairs)
+            pairs = list_pairs_of_tiny_classes(pairs)
         learn = fit_labels if by_label else fit_pairs
         options = self._options(data, by_label=by_label)
         fitted = learn(views, pairs, options, progress=self.progress, who=who)

@@ -25,7 +25,7 @@ from .pair_options import PairFit, PairOptions, PairProgress, TriedBits, ViewOpt
 from .pair_trial import distinct_landmarks
 from .score_layer import ScoreLayer, choose_layer, with_compact_groups
 
-__all__ = ["classes_are_tiny", "fit_labels", "listed_positives"]
+__all__ = ["classes_are_tiny", "fit_labels", "list_pairs_of_tiny_classes"]
 
 #: Rows and landmarks of a view on which representations are compared.
 _MAX_TRIAL_ROWS, _TRIAL_LANDMARKS = 1200, 300
@@ -37,6 +37,8 @@ _MAX_RIDGE_ROWS = 20_000
 _MAX_LAYER_ROWS = 4800
 #: Largest number of scores of an object. With more classes, the leading directions among them are used.
 _MAX_SCORES = 256
+#: With at most this many partners of an object on average, pairs of tiny classes are listed.
+_MAX_PARTNERS = 10
 #: The final ridge is at most this factor away from the one that was chosen in a trial.
 _RIDGE_FACTOR = 100.0
 
@@ -80,7 +82,10 @@ def fit_labels(
     # With many rows BLAS uses all cores; otherwise the views are fitted at the same time.
     few_rows = max(X.shape[0] for X in views) <= _MAX_RIDGE_ROWS
     with ThreadPoolExecutor(len(views) if few_rows else 1) as pool:
-        fits = list(pool.map(_fit_view, views, indicators, options.views, repeat(options), who))
+        fits = []
+        for fit in pool.map(_fit_view, views, indicators, options.views, repeat(options), who):
+            fits.append(fit)
+            report(0.7 * len(fits) / len(views), f"{len(fits)} of {len(views)} views regressed to the labels")
     tried = [
         replace(each, description=f"view {side}: {each.description}")
         for side, fit in enumerate(fits, 1)
@@ -154,18 +159,26 @@ def classes_are_tiny(pairs: ResolvedPairs) -> bool:
     return False
 
 
-def listed_positives(pairs: ResolvedPairs) -> ResolvedPairs:
-    """The same pairs without labels: positives are listed, all other pairs are negative.
+def list_pairs_of_tiny_classes(pairs: ResolvedPairs) -> ResolvedPairs:
+    """The same pairs with the positives as a list, if they are few. Sums over very many groups are slow.
 
-    This is for tiny classes, which have few positives.
+    Examples
+    --------
+    >>> from diffhash import Pairs
+    >>> list_pairs_of_tiny_classes(Pairs.from_labels([0, 1, 2], [2, 0, 5]).resolve(3, 3)).positive
+    (array([0, 2]), array([1, 0]))
     """
+    pairs = replace(pairs, positive=None)
+    if pairs.n_positive > _MAX_PARTNERS * (pairs.n_x + pairs.n_y):
+        return pairs
     assert pairs.groups is not None
     x, y = label_indicators(pairs.groups)
     i, j = (x @ y.T).nonzero()
-    positive = checked_pairs(
+    i, j = checked_pairs(
         (i.astype(np.int64), j.astype(np.int64)), pairs.n_x, pairs.n_y, pairs.one_view, "positive", "fit"
     )
-    return replace(pairs, positive=positive, groups=None)
+    aligned = not pairs.one_view and pairs.n_x == pairs.n_y == len(i) and bool((i == j).all())
+    return replace(pairs, positive=(i, j), groups=None, aligned=aligned)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class ViewOptions:
         --------
         >>> import numpy as np
         >>> [str(r) for r in ViewOptions(features=("linear",)).representations(np.array([[-1.0, 1.0]]))]
-        ['cosine', 'euclidean', 'diagonal']
+        ['linear cosine', 'linear euclidean', 'linear diagonal']
         """
         metrics = self.metrics
         if len(metrics) > 1 and not never_negative(X):

@@ -51,7 +51,7 @@ class ViewSetting:
     ridge: float
 
     def __str__(self) -> str:
-        return f"{self.representation.features} {self.representation}, ridge {self.ridge:g}"
+        return f"{self.representation}, ridge {self.ridge:g}"
 
 
 #: One setting for each view.

@@ -1,0 +1,180 @@
+"""Class scores: leave-one-out scores against explicit refits, shared targets, and bits made from scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from diffhash.learning.class_scores import ViewRegression, label_indicators, shared_targets
+from diffhash.learning.score_bits import class_code_bits, rotated_bits, separated_codes
+from diffhash.maps import LinearMap, MappedView
+from diffhash.pairs.labels import LabelGroups
+
+
+def refits_without_each_row(X, T, ridge):
+    """Ridge regression with a free intercept, fitted once without each row; its scores minus the mean of T.
+
+    The penalty is the one of all rows: n times the ridge times the largest variance.
+    """
+    n, d = X.shape
+    centred = X - X.mean(axis=0)
+    penalty = n * ridge * np.linalg.eigvalsh(centred.T @ centred / n)[-1]
+    scores = []
+    for i in range(n):
+        rest = np.delete(np.arange(n), i)
+        rows = np.c_[centred[rest], np.ones(n - 1)]
+        damped = np.c_[np.sqrt(penalty) * np.eye(d), np.zeros(d)]
+        weights = np.linalg.lstsq(
+            np.r_[rows, damped], np.r_[(T - T.mean(axis=0))[rest], np.zeros((d, T.shape[1]))], rcond=None
+        )[0]
+        scores.append(np.r_[centred[i], 1.0] @ weights)
+    return np.array(scores)
+
+
+@st.composite
+def regressions(draw):
+    """Rows with more or fewer features than rows, dense or sparse, and indicators of classes."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, d, n_classes = draw(st.integers(4, 14)), draw(st.integers(1, 20)), draw(st.integers(2, 4))
+    X = rng.normal(size=(n, d)) * rng.uniform(0.5, 2.0, d) + rng.normal(size=d)
+    if draw(st.booleans()):
+        X[rng.random((n, d)) < 0.4] = 0.0
+    labels = scipy.sparse.csr_array(np.eye(n_classes, dtype=np.float32)[rng.integers(0, n_classes, n)])
+    rows = scipy.sparse.csr_array(X) if draw(st.booleans()) else X
+    return X, MappedView(rows, LinearMap.fit(rows)), labels, rng
+
+
+@settings(deadline=None)
+@given(regressions(), st.sampled_from([1e-2, 0.1, 1.0, 10.0]))
+def test_leave_one_out_scores_equal_those_of_refits_without_each_row(problem, ridge):
+    X, view, labels, rng = problem
+    if np.ptp(X, axis=0).max() == 0:
+        return
+    targets = rng.normal(size=(labels.shape[1], 3))
+
+    found = ViewRegression.of(view, labels)
+    coordinates = found.coordinates(view)
+    centred = found.centred_targets(labels, targets)
+    scores = found.leave_one_out(coordinates, centred, ridge, targets)
+
+    T = labels.toarray() @ targets
+    np.testing.assert_allclose(centred, T - T.mean(axis=0), atol=1e-6)
+    np.testing.assert_allclose(coordinates.mean(axis=0), 0, atol=1e-8)
+    np.testing.assert_allclose(scores, refits_without_each_row(X, T, ridge), atol=1e-5, rtol=1e-5)
+
+
+@settings(deadline=None)
+@given(regressions())
+def test_the_best_ridge_has_the_smallest_error_of_the_refits(problem):
+    X, view, labels, _ = problem
+    if np.ptp(X, axis=0).max() == 0 or np.ptp(labels.toarray(), axis=0).max() == 0:
+        return
+    identity, ridges = np.eye(labels.shape[1]), np.array([0.01, 0.3, 10.0])
+    found = ViewRegression.of(view, labels)
+    centred = found.centred_targets(labels, identity)
+
+    ridge, error = found.best_ridge(found.coordinates(view), centred, ridges, identity)
+
+    T = labels.toarray() - labels.toarray().mean(axis=0)
+    errors = [((T - refits_without_each_row(X, T, r)) ** 2).sum() / (T**2).sum() for r in ridges]
+    assert error == pytest.approx(min(errors), rel=1e-4)
+    assert errors[list(ridges).index(ridge)] == pytest.approx(min(errors), rel=1e-4)
+
+
+@settings(deadline=None)
+@given(regressions(), st.integers(1, 3))
+def test_a_limited_rank_keeps_the_directions_of_largest_variance(problem, rank):
+    X, view, labels, _ = problem
+    if np.ptp(X, axis=0).max() == 0:
+        return
+    found = ViewRegression.of(view, labels, rank)
+    values = np.linalg.eigvalsh(np.cov(X.T, bias=True).reshape(X.shape[1], -1))[::-1]
+    k = len(found.variances)
+    assert k <= rank
+    np.testing.assert_allclose(found.variances, values[:k], rtol=1e-5)
+    np.testing.assert_allclose(found.coordinates(view).var(axis=0), found.variances, rtol=1e-5)
+    np.testing.assert_allclose(found.directions.T @ found.directions, np.eye(k), atol=1e-6)
+
+
+@pytest.mark.parametrize("d", [3, 6, 60])
+def test_shared_targets_span_the_differences_between_classes(rng, d):
+    """There are C - 1 orthonormal targets, and all of them sum to zero over the classes."""
+    n_classes = 5
+    moments = []
+    for _ in range(2):
+        labels = np.arange(50) % n_classes
+        X = rng.normal(size=(n_classes, d))[labels] + 0.1 * rng.normal(size=(50, d))
+        indicators = scipy.sparse.csr_array(np.eye(n_classes, dtype=np.float32)[labels])
+        moments.append(ViewRegression.of(MappedView(X, LinearMap.fit(X)), indicators).damped_moments(0.01))
+
+    targets = shared_targets(moments, 256)
+
+    assert targets.shape == (n_classes, n_classes - 1)
+    np.testing.assert_allclose(targets.T @ targets, np.eye(n_classes - 1), atol=1e-6)
+    np.testing.assert_allclose(targets.sum(axis=0), 0, atol=1e-5)
+    few = shared_targets(moments, 2)
+    np.testing.assert_allclose(np.abs(few.T @ targets[:, :2]), np.eye(2), atol=1e-6)
+    stacked = np.concatenate(moments)
+    strengths = np.linalg.norm(stacked @ targets, axis=0)
+    assert (np.diff(strengths) <= 1e-9).all(), "the best ones are first"
+
+
+def test_indicators_of_label_sets_leave_out_labels_of_one_view():
+    sets = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=bool)
+    x, y = label_indicators(
+        LabelGroups(np.array([0, 1]), np.array([0, 0, 1]), 3, scipy.sparse.csr_array(sets))
+    )
+    np.testing.assert_array_equal(x.toarray(), sets[[0, 1]])
+    np.testing.assert_array_equal(y.toarray(), sets[[0, 0, 1]])
+    x, y = label_indicators(LabelGroups(np.array([0, 0]), np.array([1, 2]), 3, scipy.sparse.csr_array(sets)))
+    np.testing.assert_array_equal(x.toarray(), [[1], [1]])
+    np.testing.assert_array_equal(y.toarray(), [[1], [0]])
+
+
+@pytest.mark.parametrize("n_bits", [1, 3, 8])
+@pytest.mark.parametrize("spread", [0.3, 0.9])
+def test_spread_thresholds_are_quantiles_of_the_rotated_scores(rng, n_bits, spread):
+    """The bits of one score have evenly spread shares of ones around one half."""
+    scores = [rng.normal(size=(2000, 1)), 3 * rng.normal(size=(1500, 1)) + 1]
+    found = rotated_bits(scores, n_bits, np.random.default_rng(0), spread)
+    levels = 0.5 + spread * ((np.arange(n_bits) + 0.5) / n_bits - 0.5)
+    for s, w, b in zip(scores, found.weights, found.offsets, strict=True):
+        share = (s @ w + b >= 0).mean(axis=0)
+        np.testing.assert_allclose(np.sort(share), np.sort(1 - levels), atol=0.002)
+
+
+def test_thresholds_without_spread_are_the_means(rng):
+    scores = [rng.normal(size=(300, 4)) + 2, rng.normal(size=(200, 4))]
+    found = rotated_bits(scores, 12, np.random.default_rng(0))
+    for s, w, b in zip(scores, found.weights, found.offsets, strict=True):
+        np.testing.assert_allclose((s @ w + b).mean(axis=0), 0, atol=1e-9)
+    one = rotated_bits(scores[:1], 12, np.random.default_rng(0))
+    np.testing.assert_array_equal(one.weights[0], one.weights[1])
+
+
+@pytest.mark.parametrize(("n_codes", "n_bits"), [(1, 8), (10, 32), (100, 16), (600, 64)])
+def test_separated_codes_are_farther_from_each_other_than_random_ones(n_codes, n_bits):
+    codes = separated_codes(n_codes, n_bits, np.random.default_rng(0))
+    assert codes.shape == (n_codes, n_bits)
+    assert set(np.unique(codes)) <= {-1.0, 1.0}
+    random = np.where(np.random.default_rng(1).random((n_codes, n_bits)) < 0.5, -1.0, 1.0)
+    if n_codes > 1:
+        nearest = [np.sort(c @ c.T - 2 * n_bits * np.eye(n_codes))[:, -1].mean() for c in (codes, random)]
+        assert nearest[0] < nearest[1]
+
+
+def test_bits_of_class_codes_agree_with_the_codes_of_perfect_scores():
+    """Scores that are exactly the indicators give each class its own code."""
+    labels = np.arange(60) % 6
+    targets = np.linalg.svd(np.eye(6) - 1 / 6)[2][:5].T
+    scores = (np.eye(6) - 1 / 6)[labels] @ targets
+    found = class_code_bits([scores, 2 * scores], targets, 24, np.random.default_rng(3))
+    codes = separated_codes(6, 24, np.random.default_rng(3))
+    expected = codes - codes.mean(axis=0)
+    for s, w, b in zip((scores, 2 * scores), found.weights, found.offsets, strict=True):
+        values = s @ w + b
+        assert values.std() == pytest.approx(1.0)
+        np.testing.assert_array_equal((values >= 1e-9)[:6], expected > 1e-9)
