@@ -95,6 +95,11 @@ def _fit_plain(
     assert landmarks is not None, "kernel features need landmarks"
     fitted = KernelMap.fit(rows, landmarks, metric=metric, bandwidth="median", who=who)
     fitted.bandwidth *= representation.width
+    if fitted.bandwidth > np.finfo(rows.dtype).max:
+        raise InputError(
+            f"{who}: the features are so large that their squares overflow. Scale the features: divide them "
+            "by a constant."
+        )
     total = np.zeros(fitted.n_features_out)
     for _, block in MappedView(rows, fitted, keep_bytes=0).blocks():
         total += block.sum(axis=0, dtype=np.float64)
