@@ -151,7 +151,7 @@ def test_thresholds_of_two_classes_are_spread():
         ).mean_average_precision
         for b in range(16)
     )
-    assert found > best_bit + 0.02
+    assert found > best_bit + 0.01
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -190,9 +190,10 @@ def test_repeated_rows(kind):
 @pytest.mark.parametrize("size", [1, 2])
 def test_ten_thousand_classes(kind, size):
     """With one object of each class, labels are pairs."""
-    labels = np.arange(10_000 * size) % 10_000
-    if kind == "label sets":
-        labels = labels[: 2000 * size] % 2000
+    if kind == "one view" and size == 1:
+        pytest.skip("there are no pairs")
+    n_classes = 300 if kind == "label sets" else 10_000
+    labels = np.arange(n_classes * size) % n_classes
     views = class_views(labels, (8, 8), noise=0.1)
     views = {m: X.astype(np.float32) for m, X in views.items()}
     hasher, codes = fit_and_encode(views, supervision(kind, labels), kind, 32, n_landmarks=100)
@@ -219,24 +220,20 @@ def test_one_huge_value(kind, value):
     labels = np.arange(120) % 3
     views = {m: X.astype(np.float32) for m, X in class_views(labels).items()}
     views["x"][5, 2] = value
-    try:
-        fit_and_encode(views, supervision(kind, labels), kind)
-    except InputError as error:
-        assert "modality 'x'" in str(error)
-        assert "scale" in str(error).lower() or "Divide" in str(error)
+    fit_and_encode(views, supervision(kind, labels), kind)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("features", ["linear", "kernel"])
-@pytest.mark.parametrize("metric", ["euclidean", "diagonal"])
-def test_features_whose_squares_overflow_need_a_scale(kind, features, metric):
+def test_features_whose_squares_overflow_need_a_scale(kind, features):
     labels = np.arange(120) % 3
     views = {m: X.astype(np.float32) for m, X in class_views(labels).items()}
     views["x"] *= np.float32(1e37)
-    try:
-        fit_and_encode(views, supervision(kind, labels), kind, features=features, metric=metric)
-    except InputError as error:
-        assert "modality 'x'" in str(error)
+    if (kind, features) == ("aligned", "linear"):
+        fit_and_encode(views, supervision(kind, labels), kind, features=features, metric="euclidean")
+        return
+    with pytest.raises(InputError, match=r"modality 'x'.*(large|overflow).*[Dd]ivide"):
+        fit_and_encode(views, supervision(kind, labels), kind, features=features, metric="euclidean")
 
 
 @pytest.mark.parametrize("kind", KINDS)

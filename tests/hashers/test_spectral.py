@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import diffhash as dh
 from diffhash.errors import ModelFileError, ParameterError, RankWarning, TooManyBitsError
@@ -113,7 +114,7 @@ def test_bad_parameters_of_diff_hash_raise_an_error(small_data, small_pairs, par
         ({"n_landmarks": 0}, "n_landmarks"),
         ({"landmarks": "best"}, "landmarks must be one of"),
         ({"landmarks": {"x": np.ones((3, 128)), "y": "random"}}, "only 1 are different"),
-        ({"metric": "cosine"}, "metric must be one of"),
+        ({"metric": "manhattan"}, "metric must be one of"),
         ({"bandwidth": 0.0}, "bandwidth"),
         ({"bandwidth": "wide"}, "bandwidth must be one of"),
         ({"kernel": "linear"}, "kernel must be"),
@@ -176,3 +177,33 @@ def test_with_whitening_the_default_bandwidth_is_the_median():
     assert bandwidths(whiten={"x": True, "y": False}) == [median[0], balanced[1]]
     assert bandwidths(whiten=True, bandwidth="balanced") == balanced
     assert bandwidths(whiten=True, bandwidth={"x": "auto", "y": 2.5}) == [median[0], 2.5]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("metric", ["cosine", "root-cosine"])
+def test_cosine_metrics_equal_the_kernel_of_rows_of_unit_length(metric, sparse, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % 4
+    X = rng.gamma(0.3 + np.eye(4)[labels] @ rng.random((4, 6)))
+    rows = scipy.sparse.csr_array(X) if sparse else X
+    pairs = dh.Pairs.from_labels(labels)
+    hasher = dh.KernelDiffHash(n_bits=3, n_landmarks=40, metric=metric).fit({"x": rows}, pairs)
+    unit = np.sqrt(X) if metric == "root-cosine" else X - X.mean(axis=0)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    plain = dh.KernelDiffHash(n_bits=3, n_landmarks=40, metric="euclidean").fit({"x": unit}, pairs)
+    np.testing.assert_allclose(
+        hasher.project(rows, modality="x"), plain.project(unit, modality="x"), atol=1e-8
+    )
+    assert hasher.n_landmarks_ == {"x": 40}
+    hasher.save(tmp_path / "m.dhm")
+    np.testing.assert_array_equal(
+        dh.load(tmp_path / "m.dhm").encode(rows, modality="x"), hasher.encode(rows, modality="x")
+    )
+
+
+def test_root_cosine_needs_features_that_are_never_negative():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    with pytest.raises(dh.errors.InputError, match=r"modality 'x'.*never negative"):
+        dh.KernelDiffHash(n_bits=2, metric="root-cosine").fit(
+            {"x": X}, dh.Pairs.from_labels(np.arange(50) % 2)
+        )

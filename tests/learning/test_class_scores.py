@@ -48,6 +48,33 @@ def regressions(draw):
 
 
 @settings(deadline=None)
+@given(regressions(), st.sampled_from([1e-2, 0.1, 1.0]), st.integers(2, 4))
+def test_scores_without_a_fold_equal_those_of_refits_without_its_rows(problem, ridge, n_folds):
+    X, view, labels, rng = problem
+    n = len(X)
+    if np.ptp(X, axis=0).max() == 0 or n < 2 * n_folds:
+        return
+    targets = rng.normal(size=(labels.shape[1], 2))
+    folds = rng.permutation(np.arange(n) % n_folds)
+    found = ViewRegression.of(view, labels)
+    centred = found.centred_targets(labels, targets)
+    scores = found.leave_fold_out(found.coordinates(view), centred, folds, ridge, targets)
+
+    T = labels.toarray() @ targets
+    features = X - X.mean(axis=0)
+    penalty = n * ridge * np.linalg.eigvalsh(features.T @ features / n)[-1]
+    for fold in range(n_folds):
+        rest, out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        rows = np.c_[features[rest], np.ones(len(rest))]
+        damped = np.c_[np.sqrt(penalty) * np.eye(X.shape[1]), np.zeros(X.shape[1])]
+        weights = np.linalg.lstsq(
+            np.r_[rows, damped], np.r_[(T - T.mean(axis=0))[rest], np.zeros((X.shape[1], 2))], rcond=None
+        )[0]
+        expected = np.c_[features[out], np.ones(len(out))] @ weights
+        np.testing.assert_allclose(scores[out], expected, atol=2e-4 * max(1.0, np.abs(expected).max()))
+
+
+@settings(deadline=None)
 @given(regressions(), st.sampled_from([1e-2, 0.1, 1.0, 10.0]))
 def test_leave_one_out_scores_equal_those_of_refits_without_each_row(problem, ridge):
     X, view, labels, rng = problem

@@ -32,10 +32,13 @@ class KernelDiffHash(SpectralHasher):
         ``n_landmarks_``. Ignored for a modality whose landmarks are given.
     landmarks : {"random", "kmeans"} or array, or dict by modality
         Random objects, centres of k-means, or an array of shape (l, n_features).
-    metric : {"diagonal", "euclidean", "mahalanobis", "hellinger"}, or dict by modality
-        Distance in the Gaussian kernel. "diagonal": Euclidean after dividing each feature by its standard
+    metric : str, or dict by modality
+        Distance in the Gaussian kernel: "diagonal", "euclidean", "mahalanobis", "hellinger", "cosine" or
+        "root-cosine". "diagonal": Euclidean after dividing each feature by its standard
         deviation. "mahalanobis": with the inverse of the full covariance matrix. "hellinger": Euclidean
-        between the square roots of the features, which must never be negative.
+        between the square roots of the features, which must never be negative. "cosine": Euclidean after
+        centring the rows and scaling them to unit length. "root-cosine": Euclidean between the square
+        roots, scaled to unit length.
     bandwidth : float, "auto", "balanced" or "median", or dict by modality
         h in :math:`\exp(-d^2 / h)`. "median": the median squared distance between landmarks.
         "balanced": this median divided by the logarithm of the number of landmarks, which is much better

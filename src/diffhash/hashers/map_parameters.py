@@ -13,6 +13,8 @@ from ..errors import ParameterError
 from ..maps import FeatureMap, KernelMap, LinearMap
 from ..maps.kernel import Kernel
 from ..maps.landmarks import choose_landmarks
+from ..maps.representation import METRICS, unit_origin
+from ..maps.unit import UnitMap, unit_rows
 from ..validation import by_modality, check_choice, check_count, check_flag, check_number, check_seed
 
 __all__ = ["KernelSettings", "LinearSettings", "MapSettings", "kernel_settings", "linear_settings"]
@@ -20,7 +22,6 @@ __all__ = ["KernelSettings", "LinearSettings", "MapSettings", "kernel_settings",
 T = TypeVar("T")
 #: Shrinkage "auto" of the covariance for the metric "mahalanobis".
 MAHALANOBIS_SHRINKAGE = 0.01
-_METRICS = ("euclidean", "diagonal", "mahalanobis", "hellinger")
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class KernelSettings(MapSettings):
     caller: str
     modality: str
 
-    def fit_map(self, X: Any) -> KernelMap:
+    def fit_map(self, X: Any) -> KernelMap | UnitMap:
         """Choose the landmarks and learn the distance and the bandwidth from the rows of a view."""
         landmarks = choose_landmarks(
             X,
@@ -88,10 +89,17 @@ class KernelSettings(MapSettings):
             caller=self.caller,
             modality=self.modality,
         )
+        if self.metric not in ("cosine", "root-cosine"):
+            return self._fit_kernel(X, landmarks, self.metric)
+        origin = unit_origin(X, self.metric, who=self.who)
+        rows, points = unit_rows(X, origin), unit_rows(landmarks, origin)
+        return UnitMap(self._fit_kernel(rows, points, "euclidean"), origin)
+
+    def _fit_kernel(self, X: Any, landmarks: Any, metric: str) -> KernelMap:
         return KernelMap.fit(
             X,
             landmarks,
-            metric=self.metric,
+            metric=metric,
             bandwidth=self._bandwidth,
             width=self.width,
             shrinkage=MAHALANOBIS_SHRINKAGE if isinstance(self.shrinkage, str) else self.shrinkage,
@@ -171,7 +179,7 @@ def kernel_settings(
             ),
             landmarks=chosen,
             metric=check_choice(
-                _of(metric, m, modalities, "metric", caller), "metric", _METRICS, caller=caller
+                _of(metric, m, modalities, "metric", caller), "metric", METRICS, caller=caller
             ),
             bandwidth=_checked_bandwidth(_of(bandwidth, m, modalities, "bandwidth", caller), caller),
             width=_checked_width(

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 
+from ..errors import InputError
 from ..maps import MappedView
 from ..pairs.labels import LabelGroups
 from ..types import FloatArray, IntArray
@@ -82,14 +83,33 @@ class ViewRegression:
     n_rows: int
 
     @classmethod
-    def of(cls, view: MappedView, indicators: Any, max_rank: int | None = None) -> ViewRegression:
-        """From one pass over the rows. With more features than rows, nothing has the size of all features squared."""
+    def of(
+        cls, view: MappedView, indicators: Any, max_rank: int | None = None, *, who: str = "fit"
+    ) -> ViewRegression:
+        """From one pass over the rows. With more features than rows, nothing has the size of all features squared.
+
+        If squares of the features overflow, there is an error with the prefix ``who``.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = cls._of(view, indicators, max_rank)
+        if found is None:
+            raise InputError(
+                f"{who}: the features are so large that their squares overflow. Scale the features: divide "
+                "them by a constant."
+            )
+        return found
+
+    @classmethod
+    def _of(cls, view: MappedView, indicators: Any, max_rank: int | None) -> ViewRegression | None:
         n = view.n_rows
         label_mean = _column_sums(indicators) / n
         if n < view.n_features:
             features = view.whole()
             mean = _column_sums(features) / n
-            variances, vectors = _leading(_centred_gram(features, mean) / n, max_rank)
+            gram = _centred_gram(features, mean) / n
+            if not np.isfinite(gram).all():
+                return None
+            variances, vectors = _leading(gram, max_rank)
             scaled = vectors / np.sqrt(n * variances)
             products = np.asarray(features.T @ scaled.astype(features.dtype))
             directions = products - np.outer(mean, scaled.sum(axis=0))
@@ -97,7 +117,10 @@ class ViewRegression:
         else:
             second, total, cross = _sums(view, indicators)
             mean = total / n
-            variances, directions = _leading(second / n - np.outer(mean, mean), max_rank)
+            covariance = second / n - np.outer(mean, mean)
+            if not np.isfinite(covariance).all():
+                return None
+            variances, directions = _leading(covariance, max_rank)
             moments = directions.T @ (cross / n - np.outer(mean, label_mean))
         return cls(mean - view.offset, directions, variances, moments, label_mean, n)
 

@@ -16,7 +16,7 @@ from .linear import LinearMap
 from .mapped_view import MappedView
 from .unit import UnitMap, unit_rows
 
-__all__ = ["METRICS", "Representation", "fit_representation"]
+__all__ = ["METRICS", "Representation", "fit_representation", "unit_origin"]
 
 #: All metrics. "cosine" centres the rows and scales them to unit length; "root-cosine" scales their roots.
 METRICS = ("euclidean", "diagonal", "mahalanobis", "hellinger", "cosine", "root-cosine")
@@ -77,15 +77,22 @@ def fit_representation(
     rows = X[::step]
     if metric not in ("cosine", "root-cosine"):
         return _fit_plain(rows, representation, metric, landmarks, who)
-    if metric == "root-cosine" and not never_negative(X):
+    origin = unit_origin(X, metric, who=who)
+    points = None if landmarks is None else unit_rows(landmarks, origin)
+    inner = _fit_plain(unit_rows(rows, origin), representation, "euclidean", points, who)
+    return UnitMap(inner, origin)
+
+
+def unit_origin(X: Any, metric: str, *, who: str) -> FloatArray | None:
+    """The origin of a :class:`UnitMap` for "cosine" (the mean) or "root-cosine" (None)."""
+    if metric == "cosine":
+        return _mean(X[:: -(-X.shape[0] // _MAX_SAMPLE_ROWS)])
+    if not never_negative(X):
         raise InputError(
             f"{who}: metric 'root-cosine' needs features that are never negative, but there are negative "
             "values. Use 'cosine'."
         )
-    origin = None if metric == "root-cosine" else _mean(rows)
-    points = None if landmarks is None else unit_rows(landmarks, origin)
-    inner = _fit_plain(unit_rows(rows, origin), representation, "euclidean", points, who)
-    return UnitMap(inner, origin)
+    return None
 
 
 def _fit_plain(
@@ -96,6 +103,11 @@ def _fit_plain(
     assert landmarks is not None, "kernel features need landmarks"
     fitted = KernelMap.fit(rows, landmarks, metric=metric, bandwidth="median", who=who)
     fitted.bandwidth *= representation.width
+    if float(fitted.bandwidth) > float(np.finfo(rows.dtype).max):
+        raise InputError(
+            f"{who}: the features are so large that their squares overflow. Scale the features: divide them "
+            "by a constant."
+        )
     total = np.zeros(fitted.n_features_out)
     for _, block in MappedView(rows, fitted, keep_bytes=0).blocks():
         total += block.sum(axis=0, dtype=np.float64)

@@ -218,7 +218,7 @@ def _choose_representation(
         for representation in representations:
             try:
                 view = MappedView(X, fit_representation(X, representation, landmarks, who=who))
-                regression = ViewRegression.of(view, labels)
+                regression = ViewRegression.of(view, labels, who=who)
             except (InputError, ParameterError) as error:
                 failures.append(error)
                 continue
@@ -269,7 +269,7 @@ def _fit_view(X: Any, labels: Any, choices: ViewOptions, options: PairOptions, w
         landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=who)
     fitted = fit_representation(X, representation, landmarks, who=who)
     view = MappedView(X, fitted)
-    regression = ViewRegression.of(view, labels, options.max_rank)
+    regression = ViewRegression.of(view, labels, options.max_rank, who=who)
     rng = np.random.default_rng(options.random_state)
     n = X.shape[0]
     rows = np.arange(n) if n <= _MAX_RIDGE_ROWS else np.sort(rng.permutation(n)[:_MAX_RIDGE_ROWS])

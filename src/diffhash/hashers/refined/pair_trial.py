@@ -252,7 +252,10 @@ def _fewer_listed(pairs: ResolvedPairs, limit: int, random_state: int | None) ->
 
 def distinct_landmarks(X: Any, n_landmarks: int, random_state: int | None, *, who: str) -> FloatArray:
     """Random rows; every different row if there are fewer."""
-    return choose_landmarks(X, n_landmarks, "random", random_state, caller=who, modality=who)
+    landmarks = choose_landmarks(X, n_landmarks, "random", random_state, caller=who, modality=who)
+    if len(landmarks) < 2 and n_landmarks > 1:
+        raise InputError(f"{who}: all objects are equal, so nothing can be learned from them.")
+    return landmarks
 
 
 def _unit(values: FloatArray) -> FloatArray:
