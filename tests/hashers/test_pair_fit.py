@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import diffhash as dh
 from diffhash.codes import pack
 from diffhash.evaluation.pair_score import score_codes
+from diffhash.hashers.refined.fit_options import FitOptions, ViewOptions
 from diffhash.hashers.refined.pair_fit import fit_pairs
-from diffhash.hashers.refined.pair_options import PairOptions, ViewOptions
 from diffhash.hashers.refined.pair_trial import score_similarities
 from tests.strategies import Problem, problems
 
@@ -25,7 +25,7 @@ def shared_signal(n, d=(40, 20), seed=0, noise=0.3):
 
 
 def fit(views, pairs, n_bits=16, **kwargs):
-    return fit_pairs(views, pairs, PairOptions(n_bits, **kwargs), progress=None, who=["x", "y"])
+    return fit_pairs(views, pairs, FitOptions(n_bits, **kwargs), progress=None, who=["x", "y"])
 
 
 def codes(found, views):
@@ -130,7 +130,7 @@ def test_fixed_choices_are_respected():
     views, pairs = shared_signal(100), dh.Pairs.aligned(100).resolve(100, 100)
     fixed = ViewOptions(("kernel",), ("euclidean",), (4.0,), (0.2,))
 
-    options = PairOptions(8, views=(fixed, ViewOptions()), max_iter=0)
+    options = FitOptions(8, views=(fixed, ViewOptions()), max_iter=0)
     found = fit_pairs(views, pairs, options, progress=None, who=["x", "y"])
 
     assert found.chosen.startswith("kernel euclidean, width 4, ridge 0.2")
@@ -154,7 +154,7 @@ def test_one_view_with_pairs():
 def test_progress_goes_from_0_to_1():
     """Every message has a share that does not decrease."""
     views, shares = shared_signal(60), []
-    options = PairOptions(8)
+    options = FitOptions(8)
     fit_pairs(
         views,
         dh.Pairs.aligned(60).resolve(60, 60),

@@ -244,7 +244,7 @@ def test_settings_by_modality(data, pairs):
     assert hasher.n_landmarks_ == {"x": 50}
     x, y = hasher.report_.chosen.split("; ")[0].split(" | ")
     assert x == "kernel euclidean, width 2.5, ridge 0.02"
-    assert y == "cosine, ridge 0.3"
+    assert y == "linear cosine, ridge 0.3"
 
 
 @pytest.mark.parametrize("name", ["features", "metric", "width", "ridge"])

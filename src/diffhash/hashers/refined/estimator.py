@@ -12,13 +12,13 @@ from ...errors import ParameterError, WeakModelWarning
 from ...learning.class_scores import RIDGES
 from ...maps import FeatureMap, KernelMap
 from ...maps.representation import METRICS
-from ...model import FitReport, Tried
+from ...model import FitReport
 from ...types import FloatArray
 from ...validation import by_modality, check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
+from .fit_options import FitOptions, RefinedFit, ViewOptions
 from .label_fit import classes_are_tiny, fit_labels, list_pairs_of_tiny_classes
 from .pair_fit import fit_pairs
-from .pair_options import PairFit, PairOptions, ViewOptions
 
 __all__ = ["RefinedHash"]
 
@@ -212,7 +212,7 @@ class RefinedHash(BaseHasher):
             _measure(data),
             fitted.score,
             fitted.chance,
-            tuple(Tried(each.description, each.score) for each in fitted.tried),
+            tuple(fitted.tried),
             self._notes(maps),
         )
         extra = {"losses": np.array(fitted.losses), "report": report.to_array()}
@@ -223,7 +223,7 @@ class RefinedHash(BaseHasher):
             extra,
         )
 
-    def _options(self, data: TrainingData, *, by_label: bool) -> PairOptions:
+    def _options(self, data: TrainingData, *, by_label: bool) -> FitOptions:
         """The choices that the parameters leave open."""
         caller, modalities = self._caller, data.modalities
         default, views = ViewOptions(), []
@@ -249,10 +249,10 @@ class RefinedHash(BaseHasher):
                     _choices(by_name["ridge"][m], ridges),
                 )
             )
-        base = PairOptions(self.n_bits)
+        base = FitOptions(self.n_bits)
         penalties = _LABEL_PENALTIES if by_label else base.penalties
         targets = _LABEL_TARGETS if by_label else base.negative_targets
-        return PairOptions(
+        return FitOptions(
             n_bits=self.n_bits,
             n_landmarks=self.n_landmarks,
             views=tuple(views),
@@ -274,7 +274,7 @@ class RefinedHash(BaseHasher):
             if isinstance(each, KernelMap) and each.n_features_out < self.n_landmarks
         )
 
-    def _warn_if_weak(self, fitted: PairFit) -> None:
+    def _warn_if_weak(self, fitted: RefinedFit) -> None:
         if fitted.score is None or fitted.chance is None:
             return
         lift = fitted.score - fitted.chance

@@ -21,7 +21,7 @@ from ...maps import FeatureMap, MappedView
 from ...maps.representation import Representation, fit_representation
 from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray, IntArray
-from .pair_options import PairFit, PairOptions, PairProgress, TriedBits, ViewOptions
+from .fit_options import FitOptions, FitProgress, RefinedFit, Tried, ViewOptions
 from .pair_trial import distinct_landmarks
 from .score_layer import ScoreLayer, choose_layer, with_compact_groups
 
@@ -46,11 +46,11 @@ _RIDGE_FACTOR = 100.0
 def fit_labels(
     views: list[Any],
     pairs: ResolvedPairs,
-    options: PairOptions,
+    options: FitOptions,
     *,
-    progress: PairProgress | None,
+    progress: FitProgress | None,
     who: list[str],
-) -> PairFit:
+) -> RefinedFit:
     """Learn codes of one or two views from labels.
 
     Parameters
@@ -58,7 +58,7 @@ def fit_labels(
     views : list of one or two float arrays, dense or CSR
     pairs : ResolvedPairs
         Pairs made from labels.
-    options : PairOptions
+    options : FitOptions
     progress : function, optional
         Called as ``progress(share_done, message)``.
     who : list of str
@@ -70,7 +70,7 @@ def fit_labels(
     >>> labels = np.arange(200) % 4
     >>> X = np.eye(4)[labels] + 0.1 * np.random.default_rng(0).normal(size=(200, 4))
     >>> pairs = Pairs.from_labels(labels, labels).resolve(200, 200)
-    >>> found = fit_labels([X, 2 * X], pairs, PairOptions(8), progress=None, who=["x", "y"])
+    >>> found = fit_labels([X, 2 * X], pairs, FitOptions(8), progress=None, who=["x", "y"])
     >>> found.score > 0.95
     True
     """
@@ -111,7 +111,7 @@ def fit_labels(
         thresholds.append(offsets - projection @ fit.regression.mean)
     report(1.0, "done")
     chosen_views = " | ".join(f"{fit.representation}, ridge {fit.ridge:.1g}" for fit in fits)
-    return PairFit(
+    return RefinedFit(
         [fit.map for fit in fits],
         projections,
         thresholds,
@@ -124,7 +124,7 @@ def fit_labels(
 
 
 def _folds(
-    pairs: ResolvedPairs, options: PairOptions
+    pairs: ResolvedPairs, options: FitOptions
 ) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
     """For each view, random rows to learn bits from, and their folds.
 
@@ -189,7 +189,7 @@ class _ViewFit:
     map: FeatureMap
     ridge: float
     regression: ViewRegression
-    tried: list[TriedBits]
+    tried: list[Tried]
 
     def leave_fold_out(
         self, X: Any, labels: Any, targets: FloatArray, rows: IntArray, folds: IntArray
@@ -202,7 +202,7 @@ class _ViewFit:
 
 def _choose_representation(
     X: Any, labels: Any, choices: ViewOptions, random_state: int | None, who: str
-) -> tuple[Representation, float, list[TriedBits]]:
+) -> tuple[Representation, float, list[Tried]]:
     """The representation of a view with the smallest leave-one-out error on a sample, and its ridge."""
     rows = _trial_rows(labels, np.random.default_rng(random_state))
     X, labels = X[rows], labels[rows]
@@ -242,7 +242,7 @@ def _choose_representation(
     if not found:
         raise failures[0]
     best = min(found, key=lambda r: found[r])
-    tried = [TriedBits(f"{r}, ridge {ridge:.1g}", 1.0 - error) for r, (error, ridge) in found.items()]
+    tried = [Tried(f"{r}, ridge {ridge:.1g}", 1.0 - error) for r, (error, ridge) in found.items()]
     return best, found[best][1], tried
 
 
@@ -258,7 +258,7 @@ def _trial_rows(labels: Any, rng: np.random.Generator) -> IntArray:
     return np.unique(by_label[:, :n_taken].indices)[:_MAX_TRIAL_ROWS].astype(np.int64)
 
 
-def _fit_view(X: Any, labels: Any, choices: ViewOptions, options: PairOptions, who: str) -> _ViewFit:
+def _fit_view(X: Any, labels: Any, choices: ViewOptions, options: FitOptions, who: str) -> _ViewFit:
     """Choose a representation and regress all rows of a view to the labels.
 
     The ridge is chosen again by the leave-one-out error of all rows.

@@ -18,8 +18,8 @@ from ...learning.paired_directions import pair_covariance, paired_directions
 from ...pairs.holdout import hold_out
 from ...pairs.resolved import ResolvedPairs
 from ...types import FloatArray
+from .fit_options import FitOptions, FitProgress, RefinedFit, Tried
 from .pair_bits import Bits, BitSetting, fit_bits
-from .pair_options import PairFit, PairOptions, PairProgress, TriedBits
 from .pair_search import choose_bits, choose_directions, default_setting
 from .pair_trial import MAX_DIRECTIONS, DirectionSetting, PairTrial, ViewBasis, distinct_landmarks, fit_basis
 
@@ -38,18 +38,18 @@ _MAX_REFINED_ROWS = 50_000
 def fit_pairs(
     views: list[Any],
     pairs: ResolvedPairs,
-    options: PairOptions,
+    options: FitOptions,
     *,
-    progress: PairProgress | None,
+    progress: FitProgress | None,
     who: list[str],
-) -> PairFit:
+) -> RefinedFit:
     """Learn codes of one or two views from pairs without classes.
 
     Parameters
     ----------
     views : list of one or two float arrays, dense or CSR
     pairs : ResolvedPairs
-    options : PairOptions
+    options : FitOptions
     progress : function, optional
         Called as ``progress(share_done, message)``.
     who : list of str
@@ -60,7 +60,7 @@ def fit_pairs(
     >>> from diffhash import Pairs
     >>> X = np.random.default_rng(0).normal(size=(100, 5))
     >>> pairs = Pairs.aligned(100).resolve(100, 100)
-    >>> found = fit_pairs([X, 2 * X], pairs, PairOptions(8), progress=None, who=["x", "y"])
+    >>> found = fit_pairs([X, 2 * X], pairs, FitOptions(8), progress=None, who=["x", "y"])
     >>> found.score > 3 * found.chance
     True
     """
@@ -69,7 +69,7 @@ def fit_pairs(
     n_splits = 4 if max(pairs.n_x, pairs.n_y) <= _FEW_OBJECTS else 2
     splits = hold_out(pairs, options.validation_share, _MAX_TRIAL_OBJECTS, rng, n_splits)
     setting = default_setting(views, options)
-    tried: list[TriedBits] = []
+    tried: list[Tried] = []
     score = chance = None
     bits = BitSetting(options.n_bits, 0.5)
     if splits:
@@ -86,7 +86,9 @@ def fit_pairs(
     report(1.0, "done")
     description = f"{' | '.join(map(str, setting))}; {bits}"
     maps, projections, thresholds = zip(*fitted, strict=True)
-    return PairFit(list(maps), list(projections), list(thresholds), tried, description, score, chance, losses)
+    return RefinedFit(
+        list(maps), list(projections), list(thresholds), tried, description, score, chance, losses
+    )
 
 
 def _chance(pairs: ResolvedPairs) -> float:
@@ -99,7 +101,7 @@ def _final_fit(
     pairs: ResolvedPairs,
     setting: DirectionSetting,
     bit_setting: BitSetting,
-    options: PairOptions,
+    options: FitOptions,
     who: list[str],
 ) -> tuple[list[tuple[Any, FloatArray, FloatArray]], list[float]]:
     """For each view map, projection and threshold; and the losses of the refinement."""

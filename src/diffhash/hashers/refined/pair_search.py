@@ -11,8 +11,8 @@ import numpy as np
 from ...evaluation.pair_score import score_codes
 from ...learning.paired_directions import decreasing_strengths, held_out_strengths
 from ...types import FloatArray
+from .fit_options import FitOptions, FitProgress, Tried
 from .pair_bits import BitSetting, fit_bits, rotated_settings
-from .pair_options import PairOptions, PairProgress, TriedBits
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
 
 __all__ = ["choose_bits", "choose_directions", "default_setting"]
@@ -28,7 +28,7 @@ _TRIAL_ITERATIONS = 10
 _CLEARLY_BETTER = 0.01
 
 
-def default_setting(views: list[Any], options: PairOptions) -> DirectionSetting:
+def default_setting(views: list[Any], options: FitOptions) -> DirectionSetting:
     """The first choices of each view. They are used if no objects can be held out."""
     return tuple(
         ViewSetting(choices.representations(X)[0], choices.ridges[0])
@@ -37,8 +37,8 @@ def default_setting(views: list[Any], options: PairOptions) -> DirectionSetting:
 
 
 def choose_directions(
-    trials: list[PairTrial], views: list[Any], options: PairOptions, progress: PairProgress
-) -> tuple[list[DirectionSetting], list[TriedBits]]:
+    trials: list[PairTrial], views: list[Any], options: FitOptions, progress: FitProgress
+) -> tuple[list[DirectionSetting], list[Tried]]:
     """Representation and ridge of each view, and what was tried.
 
     One setting is the best if directions may be weighted by their held-out strengths, another one the best if
@@ -66,8 +66,8 @@ def choose_directions(
 
 
 def choose_bits(
-    trials: list[PairTrial], settings: list[DirectionSetting], options: PairOptions, progress: PairProgress
-) -> tuple[DirectionSetting, BitSetting, float, list[TriedBits]]:
+    trials: list[PairTrial], settings: list[DirectionSetting], options: FitOptions, progress: FitProgress
+) -> tuple[DirectionSetting, BitSetting, float, list[Tried]]:
     """One of the settings, how its directions become bits, its score on held-out objects, and what was tried."""
     progress(0.6, "choosing bits")
     compared = []
@@ -126,10 +126,10 @@ class _Scores:
         """Mean score over the splits on which the setting was tried."""
         return float(np.mean(self._scores[setting]))
 
-    def tried(self) -> list[TriedBits]:
+    def tried(self) -> list[Tried]:
         """All settings that were tried on all splits."""
         return [
-            TriedBits(self._describe(setting), float(np.mean(scores)))
+            Tried(self._describe(setting), float(np.mean(scores)))
             for setting, scores in self._scores.items()
             if len(scores) == self._n_trials
         ]
@@ -162,7 +162,7 @@ class _DirectionScores(_Scores):
 class _BitScores(_Scores):
     """Scores of codes."""
 
-    def __init__(self, trials: list[PairTrial], setting: DirectionSetting, options: PairOptions) -> None:
+    def __init__(self, trials: list[PairTrial], setting: DirectionSetting, options: FitOptions) -> None:
         super().__init__(len(trials))
         self._splits = [trial.split for trial in trials]
         self._found = [trial.directions(setting) for trial in trials]

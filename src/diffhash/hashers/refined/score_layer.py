@@ -19,7 +19,7 @@ from ...learning.score_bits import class_code_bits, rotated_bits
 from ...pairs.labels import LabelGroups
 from ...pairs.resolved import ResolvedPairs
 from ...types import BoolArray, FloatArray, IntArray
-from .pair_options import PairOptions, PairProgress, TriedBits
+from .fit_options import FitOptions, FitProgress, Tried
 
 __all__ = ["ScoreLayer", "choose_layer", "with_compact_groups"]
 
@@ -47,7 +47,7 @@ class ScoreLayer:
     ----------
     affine : Affine
     description : str
-    tried : list of TriedBits
+    tried : list of Tried
     score, chance : float or None
         Mean average precision of codes of held-out objects, and of codes that say nothing.
     losses : list of float
@@ -56,7 +56,7 @@ class ScoreLayer:
 
     affine: Affine
     description: str
-    tried: list[TriedBits]
+    tried: list[Tried]
     score: float | None
     chance: float | None
     losses: list[float]
@@ -81,8 +81,8 @@ def choose_layer(
     targets: FloatArray,
     pairs: ResolvedPairs,
     folds: tuple[IntArray, IntArray],
-    options: PairOptions,
-    report: PairProgress,
+    options: FitOptions,
+    report: FitProgress,
 ) -> ScoreLayer:
     """Choose a way to make bits on held-out objects, and learn it from all objects.
 
@@ -96,7 +96,7 @@ def choose_layer(
         Pairs between the rows, implied by labels.
     folds : int arrays of shape (n,), (n',)
         Fold of each row.
-    options : PairOptions
+    options : FitOptions
     report : function
         Called as ``report(share_done, message)``.
     """
@@ -118,7 +118,7 @@ def choose_layer(
         judge(best)
     report(0.9, "learning the bits from all objects")
     affine, losses = _learn_from_all(learner, best, scores, pairs)
-    tried = [TriedBits(str(way), score) for way, score in found.items()]
+    tried = [Tried(str(way), score) for way, score in found.items()]
     return ScoreLayer(affine, str(best), tried, found.get(best), chance, losses)
 
 
@@ -129,7 +129,7 @@ def _ways(n_scores: int) -> list[_Way]:
 
 
 def _best_way(
-    ways: list[_Way], options: PairOptions, judge: Callable[[_Way], float], report: PairProgress
+    ways: list[_Way], options: FitOptions, judge: Callable[[_Way], float], report: FitProgress
 ) -> _Way:
     """The best way on held-out objects: first without refinement, then refinements of the best starts."""
     plain = _best(ways, judge)
@@ -163,7 +163,7 @@ class _Learner:
     """Learns ways from scores."""
 
     targets: FloatArray
-    options: PairOptions
+    options: FitOptions
 
     def learn(
         self,

@@ -1,4 +1,4 @@
-"""What the fit to pairs without classes takes and returns."""
+"""What the fits to labels and to pairs take and return."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from typing import Any
 from ...maps import FeatureMap
 from ...maps.kernel import never_negative
 from ...maps.representation import Representation
+from ...model import Tried
 from ...types import FloatArray
 
-__all__ = ["PairFit", "PairOptions", "PairProgress", "TriedBits", "ViewOptions"]
+__all__ = ["FitOptions", "FitProgress", "RefinedFit", "Tried", "ViewOptions"]
 
 #: Called with the share of the work that is done, 0 to 1, and what is being done.
-PairProgress = Callable[[float, str], None]
+FitProgress = Callable[[float, str], None]
 #: Metrics of features that are never negative.
 _HISTOGRAM_METRICS = ("hellinger", "root-cosine")
 
@@ -65,8 +66,8 @@ class ViewOptions:
 
 
 @dataclass(frozen=True)
-class PairOptions:
-    """Parameters of :func:`~diffhash.hashers.refined.pair_fit.fit_pairs`.
+class FitOptions:
+    """Parameters of the fits to labels and to pairs.
 
     Attributes
     ----------
@@ -105,16 +106,8 @@ class PairOptions:
 
 
 @dataclass(frozen=True)
-class TriedBits:
-    """A candidate and its score on held-out objects."""
-
-    description: str
-    score: float
-
-
-@dataclass(frozen=True)
-class PairFit:
-    """Result of :func:`~diffhash.hashers.refined.pair_fit.fit_pairs`.
+class RefinedFit:
+    """Result of the fits to labels and to pairs.
 
     Attributes
     ----------
@@ -122,7 +115,7 @@ class PairFit:
         One for each view.
     projections : list of float64 arrays of shape (n_bits, n_features_out)
     thresholds : list of float64 arrays of shape (n_bits,)
-    tried : list of TriedBits
+    tried : list of Tried
         Scores of representations are those of real-valued similarities; scores of bits those of codes.
     chosen : str
         Description of the chosen candidate.
@@ -138,7 +131,7 @@ class PairFit:
     maps: list[FeatureMap]
     projections: list[FloatArray]
     thresholds: list[FloatArray]
-    tried: list[TriedBits]
+    tried: list[Tried]
     chosen: str
     score: float | None
     chance: float | None
