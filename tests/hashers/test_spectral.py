@@ -114,7 +114,7 @@ def test_bad_parameters_of_diff_hash_raise_an_error(small_data, small_pairs, par
         ({"n_landmarks": 0}, "n_landmarks"),
         ({"landmarks": "best"}, "landmarks must be one of"),
         ({"landmarks": {"x": np.ones((3, 128)), "y": "random"}}, "only 1 are different"),
-        ({"metric": "cosine"}, "metric must be one of"),
+        ({"metric": "manhattan"}, "metric must be one of"),
         ({"bandwidth": 0.0}, "bandwidth"),
         ({"bandwidth": "wide"}, "bandwidth must be one of"),
         ({"kernel": "linear"}, "kernel must be"),
@@ -187,10 +187,10 @@ def test_cosine_metrics_equal_the_kernel_of_rows_of_unit_length(metric, sparse, 
     X = rng.gamma(0.3 + np.eye(4)[labels] @ rng.random((4, 6)))
     rows = scipy.sparse.csr_array(X) if sparse else X
     pairs = dh.Pairs.from_labels(labels)
-    hasher = dh.KernelDiffHash(n_bits=6, n_landmarks=40, metric=metric).fit({"x": rows}, pairs)
+    hasher = dh.KernelDiffHash(n_bits=3, n_landmarks=40, metric=metric).fit({"x": rows}, pairs)
     unit = np.sqrt(X) if metric == "root-cosine" else X - X.mean(axis=0)
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
-    plain = dh.KernelDiffHash(n_bits=6, n_landmarks=40, metric="euclidean").fit({"x": unit}, pairs)
+    plain = dh.KernelDiffHash(n_bits=3, n_landmarks=40, metric="euclidean").fit({"x": unit}, pairs)
     np.testing.assert_allclose(
         hasher.project(rows, modality="x"), plain.project(unit, modality="x"), atol=1e-8
     )
@@ -203,7 +203,7 @@ def test_cosine_metrics_equal_the_kernel_of_rows_of_unit_length(metric, sparse, 
 
 def test_root_cosine_needs_features_that_are_never_negative():
     X = np.random.default_rng(0).normal(size=(50, 3))
-    with pytest.raises(dh.errors.InputError, match="modality 'x'.*never negative"):
+    with pytest.raises(dh.errors.InputError, match=r"modality 'x'.*never negative"):
         dh.KernelDiffHash(n_bits=2, metric="root-cosine").fit(
             {"x": X}, dh.Pairs.from_labels(np.arange(50) % 2)
         )

@@ -14,10 +14,11 @@ from diffhash.maps import LinearMap, MappedView
 from diffhash.pairs.labels import LabelGroups
 
 
-def refits_without_each_row(X, T, ridge):
+def refits_without_each_row(X, T, ridge, *, refit_mean=True):
     """Ridge regression with a free intercept, fitted once without each row; its scores minus the mean of T.
 
-    The penalty is the one of all rows: n times the ridge times the largest variance.
+    The penalty is the one of all rows: n times the ridge times the largest variance. With ``refit_mean``
+    False the intercept stays the mean of all rows.
     """
     n, d = X.shape
     centred = X - X.mean(axis=0)
@@ -25,12 +26,12 @@ def refits_without_each_row(X, T, ridge):
     scores = []
     for i in range(n):
         rest = np.delete(np.arange(n), i)
-        rows = np.c_[centred[rest], np.ones(n - 1)]
+        rows = np.c_[centred[rest], np.full(n - 1, float(refit_mean))]
         damped = np.c_[np.sqrt(penalty) * np.eye(d), np.zeros(d)]
         weights = np.linalg.lstsq(
             np.r_[rows, damped], np.r_[(T - T.mean(axis=0))[rest], np.zeros((d, T.shape[1]))], rcond=None
         )[0]
-        scores.append(np.r_[centred[i], 1.0] @ weights)
+        scores.append(np.r_[centred[i], float(refit_mean)] @ weights)
     return np.array(scores)
 
 
@@ -48,8 +49,8 @@ def regressions(draw):
 
 
 @settings(deadline=None)
-@given(regressions(), st.sampled_from([1e-2, 0.1, 1.0, 10.0]))
-def test_leave_one_out_scores_equal_those_of_refits_without_each_row(problem, ridge):
+@given(regressions(), st.sampled_from([1e-2, 0.1, 1.0, 10.0]), st.booleans())
+def test_leave_one_out_scores_equal_those_of_refits_without_each_row(problem, ridge, refit_mean):
     X, view, labels, rng = problem
     if np.ptp(X, axis=0).max() == 0:
         return
@@ -58,12 +59,13 @@ def test_leave_one_out_scores_equal_those_of_refits_without_each_row(problem, ri
     found = ViewRegression.of(view, labels)
     coordinates = found.coordinates(view)
     centred = found.centred_targets(labels, targets)
-    scores = found.leave_one_out(coordinates, centred, ridge, targets)
+    scores = found.leave_one_out(coordinates, centred, ridge, targets, refit_mean=refit_mean)
 
     T = labels.toarray() @ targets
     np.testing.assert_allclose(centred, T - T.mean(axis=0), atol=1e-6)
     np.testing.assert_allclose(coordinates.mean(axis=0), 0, atol=1e-8)
-    np.testing.assert_allclose(scores, refits_without_each_row(X, T, ridge), atol=1e-5, rtol=1e-5)
+    expected = refits_without_each_row(X, T, ridge, refit_mean=refit_mean)
+    np.testing.assert_allclose(scores, expected, atol=1e-5, rtol=1e-5)
 
 
 @settings(deadline=None)

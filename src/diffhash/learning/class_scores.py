@@ -136,7 +136,13 @@ class ViewRegression:
         return np.asarray(self.moments @ targets / self._damped(ridge)[:, None])
 
     def leave_one_out(
-        self, coordinates: FloatArray, centred_targets: FloatArray, ridge: float, targets: FloatArray
+        self,
+        coordinates: FloatArray,
+        centred_targets: FloatArray,
+        ridge: float,
+        targets: FloatArray,
+        *,
+        refit_mean: bool = True,
     ) -> FloatArray:
         """Scores of rows of the view by the regression without them, of shape (n, n_targets).
 
@@ -148,9 +154,13 @@ class ViewRegression:
             Of the same rows.
         ridge : float
         targets : array of shape (n_labels, n_targets)
+        refit_mean : bool
+            Whether the mean is refitted without the row as well. The mean of the other targets tells the
+            target of the row: they add up to zero. If the features say little, this is all that the
+            scores say, so nothing may be learned from such scores.
         """
         fitted = coordinates @ self.weights(ridge, targets).astype(coordinates.dtype)
-        leverage = (1.0 + (coordinates**2) @ (1.0 / self._damped(ridge))) / self.n_rows
+        leverage = (float(refit_mean) + (coordinates**2) @ (1.0 / self._damped(ridge))) / self.n_rows
         # A row that alone determines a direction has leverage 1: without it nothing is known about it.
         ratio = leverage / np.maximum(1.0 - leverage, 1e-6)
         return np.asarray(fitted - (centred_targets - fitted) * ratio[:, None])

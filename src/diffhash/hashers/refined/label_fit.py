@@ -168,7 +168,7 @@ class _ViewFit:
     def leave_one_out(self, labels: Any, targets: FloatArray) -> FloatArray:
         """Leave-one-out scores of the rows, of shape (n_rows, n_targets)."""
         centred = self.regression.centred_targets(labels[self.rows], targets)
-        return self.regression.leave_one_out(self.coordinates, centred, self.ridge, targets)
+        return self.regression.leave_one_out(self.coordinates, centred, self.ridge, targets, refit_mean=False)
 
 
 def _choose_representation(
