@@ -196,7 +196,7 @@ def test_ten_thousand_classes(kind, size):
     labels = np.arange(n_classes * size) % n_classes
     views = class_views(labels, (8, 8), noise=0.1)
     views = {m: X.astype(np.float32) for m, X in views.items()}
-    hasher, codes = fit_and_encode(views, supervision(kind, labels), kind, 32, n_landmarks=100)
+    hasher, codes = fit_and_encode(views, supervision(kind, labels), kind, 32, n_landmarks=50)
     if kind in ("labels", "aligned"):
         first = slice(0, 500)
         found = dh.evaluate(codes["x"][first], codes["y"][first], labels[first], labels[first])

@@ -254,7 +254,7 @@ def distinct_landmarks(X: Any, n_landmarks: int, random_state: int | None, *, wh
     """Random rows; every different row if there are fewer."""
     landmarks = choose_landmarks(X, n_landmarks, "random", random_state, caller=who, modality=who)
     if len(landmarks) < 2 and n_landmarks > 1:
-        raise InputError(f"{who}: all objects are equal, so nothing can be learned from them.")
+        raise InputError(f"{who}: every feature is constant, so nothing can be learned. Give other features.")
     return landmarks
 
 
