@@ -122,7 +122,7 @@ class PairTrial:
             for values in scored:
                 weights = strengths**power
                 if strengths is held_out:
-                    weights = weights / (values.std(axis=0) + np.finfo(np.float32).tiny)
+                    weights = weights / (values.std(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny)
                 weighted.append(_unit(values * weights.astype(values.dtype)))
             scores.append(score_similarities(weighted[0], weighted[-1], self.split.scored_pairs))
         self.plain_scores[setting] = scores[0]
