@@ -101,7 +101,14 @@ def _fit_plain(
     if representation.features == "linear":
         return LinearMap.fit(rows, standardize=metric == "diagonal", who=who)
     assert landmarks is not None, "kernel features need landmarks"
-    fitted = KernelMap.fit(rows, landmarks, metric=metric, bandwidth="median", who=who)
+    try:
+        fitted = KernelMap.fit(rows, landmarks, metric=metric, bandwidth="median", who=who)
+    except InputError:
+        # More than half of the distances are 0, as between rows of unit length with one feature.
+        mean_distance = 2.0 * float(np.var(landmarks, axis=0, dtype=np.float64).sum())
+        if metric != "euclidean" or not 0 < mean_distance < np.inf:
+            raise
+        fitted = KernelMap.fit(rows, landmarks, metric=metric, bandwidth=mean_distance, who=who)
     fitted.bandwidth *= representation.width
     if float(fitted.bandwidth) > float(np.finfo(rows.dtype).max):
         raise InputError(
