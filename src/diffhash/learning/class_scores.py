@@ -8,9 +8,11 @@ regression without row i would say about row i,
 .. math:: l_i = f_i - (t_i - f_i) \frac{h_i}{1 - h_i}, \qquad
           h_i = \frac1n + \frac1n \sum_k \frac{z_{ik}^2}{s_k + \lambda s_1}
 
-with the fitted scores :math:`f_i`. They cost no more than the fit, and their error chooses the ridge. Scores
-without a whole fold of rows (:meth:`ViewRegression.leave_fold_out`) have a closed form too. They are distributed
-like the scores of new objects, so bits are learned from them.
+with the fitted scores :math:`f_i`. They cost no more than the fit, and their error chooses the ridge. If
+:math:`h_i` is almost 1, the regression goes through row i whatever its targets are; this counts as a wrong score,
+so that a ridge is never chosen because it is too small. Scores without a whole fold of rows
+(:meth:`ViewRegression.leave_fold_out`) have a closed form too. They are distributed like the scores of new
+objects, so bits are learned from them.
 """
 
 from __future__ import annotations
@@ -33,6 +35,9 @@ __all__ = ["RIDGES", "ViewRegression", "label_indicators", "shared_targets"]
 RIDGES = 10.0 ** np.arange(-7, 1.25, 0.5)
 #: Components whose variance is below this share of the largest are left out.
 _SMALLEST_VARIANCE = 1e-7
+#: A regression goes through a row if the leverage of the row differs from 1 by less than this. The quotient of
+#: two smaller differences would be wrong in single precision.
+_SMALLEST_REMAINDER = 1e-3
 
 
 def label_indicators(groups: LabelGroups) -> tuple[Any, Any]:
@@ -152,9 +157,12 @@ class ViewRegression:
         """
         fitted = coordinates @ self.weights(ridge, targets).astype(coordinates.dtype)
         leverage = (1.0 + (coordinates**2) @ (1.0 / self._damped(ridge))) / self.n_rows
-        # A row that alone determines a direction has leverage 1: without it nothing is known about it.
-        ratio = leverage / np.maximum(1.0 - leverage, 1e-6)
-        return np.asarray(fitted - (centred_targets - fitted) * ratio[:, None])
+        remaining = np.maximum(1.0 - leverage, _SMALLEST_REMAINDER)
+        scores = centred_targets - (centred_targets - fitted) / remaining[:, None]
+        # Rounding errors hide what the regression would say without these rows. It counts as wrong.
+        through = leverage > 1.0 - _SMALLEST_REMAINDER
+        scores[through] = -centred_targets[through]
+        return np.asarray(scores)
 
     def leave_fold_out(
         self,
@@ -192,19 +200,19 @@ class ViewRegression:
     def best_ridge(
         self, coordinates: FloatArray, centred_targets: FloatArray, ridges: FloatArray, targets: FloatArray
     ) -> tuple[float, float]:
-        """The ridge with the smallest mean squared leave-one-out error, and this error.
+        """The ridge with the smallest leave-one-out error, and this error.
 
-        The error is relative: 1 if the scores say nothing.
+        Bits depend on the directions of scores, not on their common scale. So the error is the mean squared
+        error after the best scaling, relative to scores that say nothing: :math:`1 - c^2` with the
+        correlation c of scores and targets. Without scaling, larger ridges would win. If c is negative, the
+        error is :math:`1 + c^2`.
         """
-        total = float((centred_targets**2).sum()) or 1.0
         errors = [
-            float(
-                ((centred_targets - self.leave_one_out(coordinates, centred_targets, r, targets)) ** 2).sum()
-            )
+            _scale_free_error(centred_targets, self.leave_one_out(coordinates, centred_targets, r, targets))
             for r in ridges
         ]
         best = int(np.argmin(errors))
-        return float(ridges[best]), errors[best] / total
+        return float(ridges[best]), errors[best]
 
     def damped_moments(self, ridge: float) -> FloatArray:
         """Moments of the whitened coordinates with the indicators."""
@@ -236,6 +244,13 @@ def shared_targets(damped_moments: list[FloatArray], max_targets: int) -> FloatA
     order = np.argsort(-strengths)[:max_targets]
     kept = order[strengths[order] > 1e-9 * max(strengths[order[0]], np.finfo(float).tiny)]
     return np.asarray(vectors[:, kept])
+
+
+def _scale_free_error(targets: FloatArray, scores: FloatArray) -> float:
+    """Relative squared error after the best scaling; above 1 if the best scale is negative."""
+    lengths = np.linalg.norm(targets) * np.linalg.norm(scores)
+    correlation = float(np.vdot(targets, scores) / lengths) if lengths > 0 else 0.0
+    return 1.0 - correlation * abs(correlation)
 
 
 def _sums(view: MappedView, indicators: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
