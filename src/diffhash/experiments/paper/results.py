@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from ...atomic_write import write_atomically
 from ...errors import DiffhashError
+from ...output_files import OutputKind, starts_with
 from .settings import Settings
 
 __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]
@@ -21,6 +22,7 @@ __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]
 FILE_NAME = "results.json"
 _FORMAT = "diffhash reproduction"
 _FORMAT_VERSION = 1
+_KIND = OutputKind("file of results", starts_with(f'{{"format":"{_FORMAT}"'.encode()))
 _PACKAGES = ("diffhash", "numpy", "scipy", "scikit-learn")
 
 
@@ -108,7 +110,7 @@ class Results:
         }
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         # One cell per line, so that the file can be read and compared.
-        write_atomically(path, (text.replace('},"accuracy/', '},\n"accuracy/') + "\n").encode())
+        write_atomically(path, (text.replace('},"accuracy/', '},\n"accuracy/') + "\n").encode(), _KIND)
 
 
 def describe_environment() -> dict[str, str]:

@@ -14,15 +14,15 @@ from ...errors import (
     CollectionFileError,
     CollectionNotFoundError,
     CollectionWriteError,
-    InputError,
 )
 from ...model import HashModel, model_of
+from ...validation import check_path
 from ..hashed import HashedStore
 from .database import Database
 from .lock import WriterLock
 from .maintenance import MaintenanceMixin
 from .model_loading import check_featurizers, check_n_bits, copy_model, with_own_featurizers
-from .schema import is_collection_file, new_file
+from .schema import COLLECTION_FILE, is_collection_file, new_file
 from .searching import SearchMixin
 from .writing import WriteMixin
 
@@ -87,7 +87,7 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
             keeps their state, but not their code: give them to :meth:`open` again.
         """
         caller = "Collection.create"
-        target = _path(path, caller)
+        target = check_path(path, caller=caller)
         model = model_of(hasher, caller=caller)
         own = check_featurizers(featurizers, model.modalities, caller=caller)
         model = with_own_featurizers(model, own, caller=caller)
@@ -101,7 +101,7 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
             if os.path.lexists(target):
                 _prepare_overwrite(target, overwrite, caller)
             try:
-                write_atomically(os.path.realpath(target), content)
+                write_atomically(os.path.realpath(target), content, COLLECTION_FILE)
             except OSError as error:
                 raise CollectionWriteError(
                     f"{caller}: {target} cannot be written: {error.strerror}."
@@ -143,7 +143,7 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
             another process is writing to it and ``writable`` is True.
         """
         caller = "Collection.open"
-        target = _path(path, caller)
+        target = check_path(path, caller=caller)
         if not target.is_file():
             what = "is not a file" if target.exists() else "does not exist"
             raise CollectionNotFoundError(f"{caller}: {target} {what}. Collection.create makes a new one.")
@@ -159,17 +159,6 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         if not self._finalizer.alive:
             return f"Collection({os.fspath(self.path)!r}, closed)"
         return f"Collection({os.fspath(self.path)!r}, {self.n_bits} bits, {', '.join(self.modalities)})"
-
-
-def _path(path: Any, caller: str) -> Path:
-    try:
-        target = Path(path)
-        os.fsencode(target).index(b"\0")
-    except TypeError:
-        raise InputError(f"{caller}: path must be a path, got {type(path).__name__}.") from None
-    except ValueError:
-        return target
-    raise InputError(f"{caller}: a path cannot have a NUL in it, got {os.fspath(target)!r}.")
 
 
 def _prepare_overwrite(target: Path, overwrite: bool, caller: str) -> None:

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...codes import code_bytes
-from ...errors import InputError
+from ...errors import InputError, OutputFileError
 from ...model import HashModel, model_of
-from ...validation import check_choice
+from ...output_files import is_same_file
+from ...validation import check_choice, check_path
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
 from .model_loading import check_n_bits, copy_model
 from .payloads import indexed_fields
 from .reading import ReadMixin
 from .rewrite import encode_all, rewrite_streams
-from .schema import FORMAT_VERSION
+from .schema import BESIDE, FORMAT_VERSION
 from .stored_model import store_model
 from .verify import VerifyReport, verify
 
@@ -157,7 +158,8 @@ class MaintenanceMixin(ReadMixin):
 
         Parameters
         ----------
-        path : file to write; an existing file is replaced
+        path : file to write
+            An existing file of the same format is replaced. A file of another kind never is.
         format : "parquet", "npy" or "faiss"
             Parquet has a row for each code: id, modality, code and payload. ``npy`` holds the codes; the ids
             are in a second file that ends in ``.ids.npy``. ``faiss`` is a binary index with the ids. If they
@@ -171,7 +173,8 @@ class MaintenanceMixin(ReadMixin):
         """
         caller = "Collection.export"
         format = check_choice(format, "format", FORMATS, caller=caller)  # noqa: A001
-        target = Path(path)
+        target = check_path(path, caller=caller)
+        self._check_not_own_file(target, caller)
         with self._reading() as snapshot:
             if format == "parquet":
                 chosen = None if modality is None else self._known_modality(modality, snapshot, caller)
@@ -185,3 +188,10 @@ class MaintenanceMixin(ReadMixin):
             if format == "npy":
                 return write_npy(target, codes, ids)
             return write_faiss(target, codes, ids, snapshot.n_bits)
+
+    def _check_not_own_file(self, target: Path, caller: str) -> None:
+        """Raise an error if an export would replace the collection, or a file that SQLite keeps beside it."""
+        if is_same_file(target, [f"{self.path}{suffix}" for suffix in ("", *BESIDE)]):
+            raise OutputFileError(
+                f"{caller}: {target} belongs to the collection itself. Choose another name."
+            )

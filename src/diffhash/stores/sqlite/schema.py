@@ -28,9 +28,12 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import CollectionFileError, NewerCollectionError
+from ...output_files import OutputKind
 
 __all__ = [
     "APPLICATION_ID",
+    "BESIDE",
+    "COLLECTION_FILE",
     "FORMAT_VERSION",
     "SQLITE_HEADER",
     "check_schema",
@@ -40,6 +43,8 @@ __all__ = [
 
 #: First bytes of every SQLite file.
 SQLITE_HEADER = b"SQLite format 3\0"
+#: Endings of the files beside an open collection: those of SQLite, and the lock.
+BESIDE = ("-wal", "-shm", "-journal", "-lock")
 #: "dhsh". SQLite reserves this number for the program that a file belongs to.
 APPLICATION_ID = 0x64687368
 #: Goes up when older releases cannot read what this one writes.
@@ -88,6 +93,10 @@ def is_collection_file(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(100)
     return head.startswith(SQLITE_HEADER) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
+
+
+#: What a new collection may replace, if the user says so.
+COLLECTION_FILE = OutputKind("collection", is_collection_file)
 
 
 def check_schema(connection: sqlite3.Connection, path: str) -> None:
