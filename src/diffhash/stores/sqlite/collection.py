@@ -13,10 +13,9 @@ from ...errors import (
     CollectionExistsError,
     CollectionFileError,
     CollectionNotFoundError,
-    CollectionWriteError,
 )
 from ...model import HashModel, model_of
-from ...validation import check_path
+from ...validation import check_number, check_path
 from ..hashed import HashedStore
 from .database import Database
 from .lock import WriterLock
@@ -24,6 +23,7 @@ from .maintenance import MaintenanceMixin
 from .model_loading import check_featurizers, check_n_bits, copy_model, with_own_featurizers
 from .schema import COLLECTION_FILE, is_collection_file, new_file
 from .searching import SearchMixin
+from .sqlite_errors import os_errors_translated
 from .writing import WriteMixin
 
 if TYPE_CHECKING:
@@ -87,25 +87,23 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
             keeps their state, but not their code: give them to :meth:`open` again.
         """
         caller = "Collection.create"
+        timeout = check_number(timeout, "timeout", caller=caller)
         target = check_path(path, caller=caller)
         model = model_of(hasher, caller=caller)
         own = check_featurizers(featurizers, model.modalities, caller=caller)
         model = with_own_featurizers(model, own, caller=caller)
         check_n_bits(model, caller=caller)
-        if not target.parent.is_dir():
-            raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
+        with os_errors_translated(target, caller):
+            if not target.parent.is_dir():
+                raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
         data, model = copy_model(model)
         content = new_file(data, model.n_bits, model.modalities)
         lock = WriterLock(target, timeout, caller=caller)
         try:
-            if os.path.lexists(target):
-                _prepare_overwrite(target, overwrite, caller)
-            try:
+            with os_errors_translated(target, caller):
+                if os.path.lexists(target):
+                    _prepare_overwrite(target, overwrite, caller)
                 write_atomically(os.path.realpath(target), content, COLLECTION_FILE)
-            except OSError as error:
-                raise CollectionWriteError(
-                    f"{caller}: {target} cannot be written: {error.strerror}."
-                ) from error
             return cls(target, lock, model=(data, model), featurizers=own)
         except BaseException:
             lock.release()
@@ -143,10 +141,9 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
             another process is writing to it and ``writable`` is True.
         """
         caller = "Collection.open"
+        timeout = check_number(timeout, "timeout", caller=caller)
         target = check_path(path, caller=caller)
-        if not target.is_file():
-            what = "is not a file" if target.exists() else "does not exist"
-            raise CollectionNotFoundError(f"{caller}: {target} {what}. Collection.create makes a new one.")
+        _check_is_file(target, caller)
         lock = WriterLock(target, timeout, caller=caller) if writable else None
         try:
             return cls(target, lock, kernel=kernel, featurizers=featurizers)
@@ -159,6 +156,18 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         if not self._finalizer.alive:
             return f"Collection({os.fspath(self.path)!r}, closed)"
         return f"Collection({os.fspath(self.path)!r}, {self.n_bits} bits, {', '.join(self.modalities)})"
+
+
+def _check_is_file(target: Path, caller: str) -> None:
+    what = "does not exist"
+    try:
+        if target.is_file():
+            return
+        if target.exists():
+            what = "is not a file"
+    except OSError as error:
+        what = f"cannot be opened ({error.strerror})"
+    raise CollectionNotFoundError(f"{caller}: {target} {what}. Collection.create makes a new one.")
 
 
 def _prepare_overwrite(target: Path, overwrite: bool, caller: str) -> None:

@@ -16,11 +16,10 @@ from ...errors import (
     CollectionFileError,
     CollectionNotFoundError,
     CollectionWriteError,
-    ReadOnlyCollectionError,
 )
-from ...model.file import is_model_file
-from .lock import check_wal
+from .lock import check_wal, wal_size
 from .schema import check_schema
+from .sqlite_errors import error_name, translated
 
 __all__ = ["Database"]
 
@@ -38,6 +37,8 @@ class Database:
         self.immutable = False
         #: The statement that began the open transaction, in a list that identifies it; None outside of one.
         self._open_transaction: list[str] | None = None
+        #: Device and inode of the log, once something was written.
+        self._wal: tuple[int, int] | None = None
         self._real = Path(os.path.realpath(path))
         self._file_identity()
         check_wal(path)
@@ -52,7 +53,9 @@ class Database:
             return self._prepared("ro")
         except sqlite3.OperationalError as error:
             # If SQLite cannot write beside the file, a file without a log is opened as immutable.
-            if _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not self._wal_size():
+            if error_name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not wal_size(
+                self._real
+            ):
                 self.immutable = True
                 return self._prepared("ro&immutable=1")
             raise
@@ -83,22 +86,20 @@ class Database:
             raise
         return connection
 
-    def _wal_size(self) -> int:
-        with contextlib.suppress(OSError):
-            return Path(f"{self._real}-wal").stat().st_size
-        return 0
-
     def _file_identity(self) -> tuple[int, ...]:
         try:
             found = self._real.stat()
         except OSError as error:
-            raise CollectionNotFoundError(
-                f"Collection: there is no file {self.path} ({error.strerror}). "
-                "If it was moved while it was open, put it back or open it in its new place."
-            ) from error
+            raise self._missing(error) from error
         same = (found.st_dev, found.st_ino)
         # SQLite does not notice changes of a file that is opened as immutable: compare times and sizes.
-        return (*same, found.st_mtime_ns, found.st_size, self._wal_size()) if self.immutable else same
+        return (*same, found.st_mtime_ns, found.st_size, wal_size(self._real)) if self.immutable else same
+
+    def _missing(self, error: OSError) -> CollectionNotFoundError:
+        return CollectionNotFoundError(
+            f"Collection: there is no file {self.path} ({error.strerror}). "
+            "If it was moved while it was open, put it back or open it in its new place."
+        )
 
     def _is_same_file(self) -> bool:
         """Whether the opened file still has its name."""
@@ -130,7 +131,7 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise _translated(error, self.path) from error
+            raise translated(error, self.path) from error
         except UnicodeDecodeError as error:
             raise CollectionFileError(
                 f"Collection: {self.path} is damaged: it contains text that is not valid UTF-8 ({error}). "
@@ -156,7 +157,10 @@ class Database:
 
     def size(self) -> int:
         """Size of the file and its log in bytes."""
-        return self._real.stat().st_size + self._wal_size()
+        try:
+            return self._real.stat().st_size + wal_size(self._real)
+        except OSError as error:
+            raise self._missing(error) from error
 
     def add_function(self, name: str, n_arguments: int, function: Any) -> None:
         """Add a Python function to SQL."""
@@ -172,10 +176,28 @@ class Database:
     def writing(self) -> Iterator[None]:
         """Write transaction: all statements inside it take effect, or none; at the end they are on the disk."""
         self.check_not_replaced()
+        self._check_wal_not_removed()
         with self.errors(), self._transaction("BEGIN IMMEDIATE"):
             yield
-        # If the file was removed meanwhile, the write must not be reported as done.
+        # If the file or its log was removed meanwhile, the write must not be reported as done.
         self.check_not_replaced()
+        self._check_wal_not_removed()
+
+    def _check_wal_not_removed(self) -> None:
+        """Raise an error if the log was removed: SQLite goes on writing to it, and a crash would lose all of it."""
+        try:
+            found = Path(f"{self._real}-wal").stat()
+        except OSError:
+            identity = None
+        else:
+            identity = found.st_dev, found.st_ino
+        if self._wal is None:
+            self._wal = identity
+        elif identity != self._wal:
+            raise CollectionFileError(
+                f"Collection: {self.path}-wal was removed or replaced while the collection was open. "
+                "Close it now: that stores everything that was acknowledged. Then open it again."
+            )
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
@@ -250,39 +272,3 @@ class Database:
                 last.execute("PRAGMA application_id").fetchone()
             finally:
                 last.close()
-
-
-def _name(error: sqlite3.Error) -> str:
-    return getattr(error, "sqlite_errorname", "") or ""
-
-
-def _translated(error: sqlite3.Error, path: Path) -> CollectionError:
-    name = _name(error)
-    if name.startswith("SQLITE_READONLY_DBMOVED"):
-        return CollectionFileError(
-            f"Collection: {path} was moved or removed while it was open. Open it again."
-        )
-    if name.startswith("SQLITE_NOTADB") and is_model_file(path):
-        return CollectionFileError(
-            f"Collection.open: {path} is a model, not a collection. Load it with diffhash.load."
-        )
-    if name.startswith("SQLITE_NOTADB"):
-        return CollectionFileError(
-            f"Collection.open: {path} is not a collection ({error}). "
-            "If it was one, it is damaged: take it from a backup."
-        )
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_FORMAT")):
-        return CollectionFileError(f"Collection: {path} is damaged ({error}). Take it from a backup.")
-    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_TOOBIG", "SQLITE_NOLFS")):
-        return CollectionWriteError(
-            f"Collection: {path} could not be written or read ({error}). This call stored nothing; "
-            "what was stored before is still there. Make room on the disk and try again."
-        )
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return CollectionBusyError(f"Collection: {path} is in use by another program ({error}). Try again.")
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return ReadOnlyCollectionError(
-            f"Collection: {path}, or the folder around it, cannot be written to or opened ({error}). "
-            f"If there is a file {path}-wal, copy both files to a folder that can be written to."
-        )
-    return CollectionError(f"Collection: {path}: {error} ({name or type(error).__name__}).")

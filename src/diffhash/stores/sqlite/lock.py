@@ -5,8 +5,8 @@ database itself: POSIX drops all locks that a process has on a file when the pro
 of that file, so SQLite would lose its own locks.
 
 The lock file also contains the identity of the database that its holder writes to. SQLite finds a
-write-ahead log (WAL) by its name alone. If a writer was killed and another file has the name of its
-database now, SQLite would read the log into the wrong file.
+write-ahead log (WAL) by its name alone. If a writer left a log and another file has the name of its
+database now, SQLite would read the log into the wrong file. The text is kept as long as there is a log.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from ...errors import CollectionBusyError, CollectionFileError, ReadOnlyCollectionError
+from ...errors import CollectionBusyError, CollectionFileError
+from .sqlite_errors import os_errors_translated
 
-__all__ = ["WriterLock", "check_wal"]
+__all__ = ["WriterLock", "check_wal", "wal_size"]
 
 try:
     import fcntl
@@ -42,9 +43,10 @@ class WriterLock:
     def __init__(self, path: Path, timeout: float, *, caller: str) -> None:
         self._name = os.path.realpath(path)
         self._path = Path(f"{self._name}-lock")
-        self._marked = self._released = False
+        self._caller = caller
+        self._released = False
         deadline = time.monotonic() + timeout
-        while not self._try(caller):
+        while not self._try():
             if time.monotonic() >= deadline:
                 raise CollectionBusyError(
                     f"{caller}: {path} is being written to by another process or another Collection. "
@@ -52,12 +54,12 @@ class WriterLock:
                 )
             time.sleep(min(0.02, max(0.0, deadline - time.monotonic())))
 
-    def _try(self, caller: str) -> bool:
+    def _try(self) -> bool:
         with _locked_guard:
             # A forked child inherits the dict, but not the locks: _is_locked compares the process id.
             if _is_locked(self._name):
                 return False
-            handle = self._open(caller)
+            handle = self._open()
             if not _lock(handle):
                 os.close(handle)
                 return False
@@ -71,29 +73,24 @@ class WriterLock:
 
     def mark(self, identity: str) -> None:
         """Write into the lock file which database its holder writes to: inode, and identity of the collection."""
-        # Without the number of the device, which may change after a restart.
-        self._write(f"{Path(self._name).stat().st_ino} {identity}")
+        with os_errors_translated(self._path, self._caller):
+            # Without the number of the device, which may change after a restart.
+            self._write(f"{Path(self._name).stat().st_ino} {identity}")
 
     def clear_mark(self) -> None:
         """Empty the lock file: there is no write-ahead log that could belong to another file."""
         self._write("")
 
     def _write(self, text: str) -> None:
-        self._marked = True
         os.ftruncate(self._handle, 0)
         os.lseek(self._handle, 0, os.SEEK_SET)
         os.write(self._handle, text.encode())
         with _locked_guard:
             _locked[self._name] = os.getpid(), text
 
-    def _open(self, caller: str) -> int:
-        try:
+    def _open(self) -> int:
+        with os_errors_translated(self._path, self._caller):
             return os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
-        except OSError as error:
-            raise ReadOnlyCollectionError(
-                f"{caller}: {self._path.parent} cannot be written to ({error.strerror}). "
-                "Open the collection for reading, or copy it to a folder of yours."
-            ) from error
 
     def _has_its_name(self, handle: int) -> bool:
         """Whether the locked file still has its name; its last holder may just have removed it."""
@@ -107,9 +104,10 @@ class WriterLock:
             if self._released or not _is_locked(self._name):
                 return
             self._released = True
-            _, owner = _locked.pop(self._name)
-            # If this process wrote no text, keep the text of a killed writer. The name may belong to another file now.
-            ours = (self._marked or not owner) and self._has_its_name(self._handle)
+            del _locked[self._name]
+            # The text says to which file the log belongs, so it stays while there is a log: of a killed writer, or
+            # of this one if others were still reading. The name of the lock may belong to another file now.
+            ours = not wal_size(self._name) and self._has_its_name(self._handle)
             with contextlib.suppress(OSError):
                 if ours and fcntl is not None:
                     self._path.unlink()
@@ -122,12 +120,19 @@ class WriterLock:
                     self._path.unlink()
 
 
+def wal_size(path: str | os.PathLike[str]) -> int:
+    """Size of the write-ahead log of a database; 0 if there is none."""
+    with contextlib.suppress(OSError):
+        return Path(f"{os.fspath(path)}-wal").stat().st_size
+    return 0
+
+
 def check_wal(path: Path) -> None:
     """Raise an error if the write-ahead log beside a file belongs to another file that had its name."""
     name = os.path.realpath(path)
     # If the lock file cannot be read because it is locked, the log belongs to its holder.
     with contextlib.suppress(FileNotFoundError, PermissionError):
-        if not Path(f"{name}-wal").stat().st_size:
+        if not wal_size(name):
             return
         with _locked_guard:
             # Not read from the file if this process holds the lock: closing the handle would release it.
