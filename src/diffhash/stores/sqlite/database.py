@@ -69,7 +69,10 @@ class Database:
         try:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
-            check_schema(connection, str(self.path))
+            # Read before the check: a change in between is noticed by check_schema_unchanged.
+            (self._schema_version,) = connection.execute("PRAGMA schema_version").fetchone()
+            #: Format version of the file.
+            self.format = check_schema(connection, str(self.path))
             if self.writable:
                 (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
                 if mode != "wal":
@@ -154,6 +157,23 @@ class Database:
     def version(self) -> int:
         """A number that changes when another connection writes."""
         return int(self.value("PRAGMA data_version"))
+
+    def check_schema_unchanged(self) -> None:
+        """Raise an error if another program changed the tables since the file was opened; within a transaction."""
+        found = self.value("PRAGMA schema_version")
+        if found == self._schema_version:
+            return
+        version = check_schema(self._connection, str(self.path))
+        if version != self.format:
+            raise CollectionFileError(
+                f"Collection: {self.path} was upgraded to format version {version} while it was open. Open it again."
+            )
+        # SQLite also counts when pages are returned to the file system.
+        self._schema_version = found
+
+    def use_format(self, version: int) -> None:
+        """Go on with another format version, to which this connection has upgraded the file."""
+        self.format = version
 
     def size(self) -> int:
         """Size of the file and its log in bytes."""

@@ -68,14 +68,17 @@ class WriterLock:
                 return False
             self._handle = handle
             # If the last holder was killed, its text is still in the file.
-            _locked[self._name] = os.getpid(), os.read(handle, 100).decode("ascii", "replace")
+            _locked[self._name] = os.getpid(), os.read(handle, 200).decode("ascii", "replace")
             return True
 
-    def mark(self, identity: str) -> None:
-        """Write into the lock file which database its holder writes to: inode, and identity of the collection."""
+    def mark(self, *identities: str) -> None:
+        """Write into the lock file which database its holder writes to: inode, and identity of the collection.
+
+        While the identity is being changed there are two: the log can be of either.
+        """
         with os_errors_translated(self._path, self._caller):
             # Without the number of the device, which may change after a restart.
-            self._write(f"{Path(self._name).stat().st_ino} {identity}")
+            self._write(f"{Path(self._name).stat().st_ino} {' '.join(identities)}")
 
     def clear_mark(self) -> None:
         """Empty the lock file: there is no write-ahead log that could belong to another file."""
@@ -154,8 +157,8 @@ def _is_locked(name: str) -> bool:
 
 def _belongs(owner: str, name: str) -> bool:
     """Whether the text of a lock file is about the file that has the name now."""
-    number, _, identity = owner.partition(" ")
-    return number == str(Path(name).stat().st_ino) and _identity(name) in (identity, "")
+    number, *identities = owner.split(" ")
+    return number == str(Path(name).stat().st_ino) and _identity(name) in (*identities, "")
 
 
 def _identity(name: str) -> str:
@@ -164,6 +167,13 @@ def _identity(name: str) -> str:
         # Read with SQLite, not with a file handle of our own: see the top of this file.
         connection = sqlite3.connect(f"file:{quote(os.fsencode(name))}?mode=ro&immutable=1", uri=True)
         try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            # The schema is not checked yet: if "meta" is a view, reading it may take for ever.
+            row = connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')"
+            ).fetchone()
+            if row is not None:
+                return ""
             row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
         finally:
             connection.close()
