@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import diffhash as dh
+from diffhash import workflows
 from diffhash.errors import CollectionExistsError, DiffhashError, OutputFileError
 from diffhash.experiments.paper import Settings
 from diffhash.experiments.paper.results import Results
@@ -120,3 +122,22 @@ def test_a_name_that_cannot_be_written_is_an_error_of_diffhash(_writes, write, n
     with dh.Collection.open(made / "collection") as collection, pytest.raises(DiffhashError):
         write(tmp_path / name, hasher, collection)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_collection_that_is_open_is_not_opened_to_see_what_it_is(hasher, tmp_path, monkeypatch):
+    """POSIX drops all locks of a process on a file when the process closes any handle of it."""
+    path = tmp_path / "c.dh"
+    opened = Path.open
+
+    def refuse(self, *arguments, **options):
+        assert self != path
+        return opened(self, *arguments, **options)
+
+    with dh.Collection.create(path, hasher) as collection:
+        collection.add_codes(np.zeros((3, 1), np.uint8), modality="x")
+        monkeypatch.setattr(Path, "open", refuse)
+        with pytest.raises(OutputFileError, match="is not a model"):
+            hasher.save(path)
+        assert workflows.info(path).kind == "collection"
+        assert workflows.verify(path).ok
+        monkeypatch.undo()

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import OutputFileError, OutputFolderError
+from .open_collections import is_open_collection
 
 __all__ = [
     "PAGE",
@@ -40,10 +41,13 @@ class OutputKind:
         For error messages: "{path} is not a {name}".
     recognises : function
         Tells whether an existing file is of this kind.
+    is_collection : bool
+        Whether collections are of this kind. A collection that this process has open is never opened to see.
     """
 
     name: str
     recognises: Callable[[Path], bool]
+    is_collection: bool = False
 
 
 def starts_with(*starts: bytes) -> Callable[[Path], bool]:
@@ -86,7 +90,7 @@ def check_replaceable(path: Path, kind: OutputKind) -> None:
             return
         if not path.is_file():
             raise OutputFileError(f"{path} is not a file, so it cannot be replaced. Choose another name.")
-        if path.stat().st_size and not kind.recognises(path):
+        if path.stat().st_size and not _is_of_kind(path, kind):
             raise OutputFileError(
                 f"{path} is not a {kind.name}, so it is not replaced. "
                 "Choose another name, or remove the file yourself."
@@ -95,6 +99,10 @@ def check_replaceable(path: Path, kind: OutputKind) -> None:
         raise
     except OSError as error:
         raise write_error(path, error) from error
+
+
+def _is_of_kind(path: Path, kind: OutputKind) -> bool:
+    return kind.is_collection if is_open_collection(path) else kind.recognises(path)
 
 
 def is_same_file(path: Path, others: Iterable[str | os.PathLike[str]]) -> bool:

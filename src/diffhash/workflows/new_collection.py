@@ -16,7 +16,7 @@ from ..atomic_write import remove_stale_parts, replacing
 from ..errors import CollectionBusyError, InputFileError
 from ..model import HashModel
 from ..stores import Collection
-from ..stores.sqlite.lock import WriterLock
+from ..stores.sqlite.lock import LOGS, WriterLock
 from ..stores.sqlite.schema import COLLECTION_FILE
 from ..types import CodeArray
 from ..validation import check_path
@@ -58,7 +58,7 @@ def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
         with replacing(path, COLLECTION_FILE) as part, Collection.create(part, model) as collection:
             yield collection
         # SQLite would read the log of the old file into the new one.
-        for suffix in ("-wal", "-shm", "-journal"):
+        for suffix in (*LOGS, "-shm"):
             Path(f"{os.fspath(path)}{suffix}").unlink(missing_ok=True)
         lock.clear_mark()
     finally:

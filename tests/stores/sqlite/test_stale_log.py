@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import diffhash as dh
 from diffhash.errors import CollectionBusyError, CollectionFileError
+from diffhash.stores.sqlite.database import Database
 
 from .helpers import codes, posix
 
@@ -99,3 +103,102 @@ def test_a_hard_link_to_an_open_collection_is_called_so(path, filled):
     for writable in (False, True):
         with pytest.raises(CollectionFileError, match=r"another name \(a hard link\)"):
             dh.Collection.open(link, writable=writable)
+
+
+JOURNAL = """
+import os, sqlite3, sys
+import diffhash as dh
+
+collection = dh.Collection.open(sys.argv[1], writable=True)
+print(open(sys.argv[1] + "-lock").read())
+connection = sqlite3.connect(sys.argv[2], isolation_level=None)
+connection.execute("PRAGMA journal_mode = DELETE")
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("PRAGMA synchronous = OFF")
+connection.execute("BEGIN")
+connection.execute("UPDATE payloads SET payload = '{}'")
+connection.execute("UPDATE segments SET crc = 0")
+connection.execute("CREATE TABLE more (x)")
+os._exit(0)
+"""
+
+
+@posix
+def test_a_journal_is_not_read_into_a_file_that_replaced_its_own(path, filled, tmp_path):
+    """A process that is killed while it opens or closes the file leaves a journal in place of a log."""
+    filled.add_codes(codes(500), modality="x", payloads=[{"text": "x" * 500}] * 500)
+    filled.close()
+    backup, killed = tmp_path / "backup.dh", tmp_path / "killed.dh"
+    shutil.copy(path, backup)
+    shutil.copy(path, killed)
+    done = subprocess.run(
+        [sys.executable, "-c", JOURNAL, path, killed], capture_output=True, text=True, check=True, timeout=60
+    )
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    Path(f"{killed}-journal").rename(f"{path}-journal")
+    Path(f"{path}-lock").write_text(done.stdout)
+    expected = backup.read_bytes()
+    backup.replace(path)
+
+    for writable in (False, True):
+        with pytest.raises(CollectionFileError, match=r"objects\.dh-journal was not written for the file"):
+            dh.Collection.open(path, writable=writable)
+
+    assert path.read_bytes() == expected
+
+
+@posix
+def test_the_note_is_there_before_the_file_is_opened_for_writing(path, filled, monkeypatch):
+    """Opening changes the mode of the log, which needs a journal."""
+    filled.close()
+    notes = []
+    connect = Database._connect
+
+    def look(self):
+        notes.append(Path(f"{path}-lock").read_text())
+        return connect(self)
+
+    monkeypatch.setattr(Database, "_connect", look)
+    dh.Collection.open(path, writable=True).close()
+    assert notes[0].startswith(f"{path.stat().st_ino} ")
+    assert len(notes[0].split()[1]) == 32
+
+
+@posix
+def test_replacing_a_collection_removes_its_journal(path, filled, hasher):
+    filled.close()
+    path.write_bytes(path.read_bytes()[:5000])
+    Path(f"{path}-journal").write_bytes(b"of the old file")
+    with dh.Collection.create(path, hasher, overwrite=True) as collection:
+        assert len(collection) == 0
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+INTERRUPTED = """
+import os, sqlite3, sys
+
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA cache_size = 1")
+connection.execute("BEGIN")
+connection.execute("UPDATE payloads SET payload = '{}'")
+connection.execute("UPDATE segments SET crc = 0")
+connection.execute("CREATE TABLE more (x)")
+os._exit(0)
+"""
+
+
+@posix
+@pytest.mark.parametrize("writable", [False, True])
+def test_a_change_that_was_interrupted_is_undone_when_the_file_is_opened(path, filled, writable):
+    """Also by a reader, which must not read half of a change."""
+    filled.add_codes(codes(500), modality="x", payloads=[{"text": "x" * 500}] * 500)
+    filled.close()
+    before = path.read_bytes()
+    subprocess.run([sys.executable, "-c", INTERRUPTED, path], check=True, timeout=60)
+    assert path.read_bytes() != before
+    assert Path(f"{path}-journal").stat().st_size
+
+    with dh.Collection.open(path, writable=writable) as collection:
+        assert (len(collection), collection.verify().problems) == (560, ())
+    assert [file.name for file in path.parent.iterdir()] == [path.name]

@@ -18,7 +18,7 @@ from ...model import HashModel, model_of
 from ...validation import check_number, check_path
 from ..hashed import HashedStore
 from .database import Database
-from .lock import WriterLock
+from .lock import LOGS, WriterLock
 from .maintenance import MaintenanceMixin
 from .model_loading import check_featurizers, check_n_bits, copy_model, with_own_featurizers
 from .schema import COLLECTION_FILE, is_collection_file, new_file
@@ -186,6 +186,6 @@ def _prepare_overwrite(target: Path, overwrite: bool, caller: str) -> None:
             raise CollectionExistsError(
                 f"{caller}: {target} is not a collection, so it is not replaced. Remove it yourself."
             ) from error
-    for suffix in ("-wal", "-shm"):
+    for suffix in (*LOGS, "-shm"):
         with contextlib.suppress(FileNotFoundError):
             Path(f"{os.path.realpath(target)}{suffix}").unlink()

@@ -17,8 +17,9 @@ from ...errors import (
     CollectionNotFoundError,
     CollectionWriteError,
 )
-from .lock import check_wal, wal_size
-from .schema import check_schema
+from ...open_collections import is_open_collection, note_closed, note_opened
+from .lock import check_wal, log_size
+from .schema import check_schema, is_collection_file
 from .sqlite_errors import error_name, translated
 
 __all__ = ["Database"]
@@ -45,6 +46,7 @@ class Database:
         with self.errors():
             self._connection = self._connect()
         self._identity = self._file_identity()
+        note_opened(self._identity[:2])
 
     def _connect(self) -> sqlite3.Connection:
         if self.writable:
@@ -52,13 +54,27 @@ class Database:
         try:
             return self._prepared("ro")
         except sqlite3.OperationalError as error:
+            name = error_name(error)
+            if name.startswith("SQLITE_READONLY_ROLLBACK") and self._is_ours():
+                # A process was killed while it opened or closed the file. A reader cannot undo its change.
+                self._open_briefly()
+                return self._prepared("ro")
             # If SQLite cannot write beside the file, a file without a log is opened as immutable.
-            if error_name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not wal_size(
-                self._real
-            ):
+            if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not log_size(self._real):
                 self.immutable = True
                 return self._prepared("ro&immutable=1")
             raise
+
+    def _is_ours(self) -> bool:
+        return is_open_collection(self._real) or is_collection_file(self._real)
+
+    def _open_briefly(self) -> None:
+        """Let SQLite bring the file in order: undo the change in a journal, or remove a log without content."""
+        connection = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)
+        try:
+            connection.execute("PRAGMA application_id").fetchone()
+        finally:
+            connection.close()
 
     def _prepared(self, mode: str) -> sqlite3.Connection:
         location = f"file:{quote(os.fsencode(self._real))}?mode={mode}"
@@ -96,7 +112,7 @@ class Database:
             raise self._missing(error) from error
         same = (found.st_dev, found.st_ino)
         # SQLite does not notice changes of a file that is opened as immutable: compare times and sizes.
-        return (*same, found.st_mtime_ns, found.st_size, wal_size(self._real)) if self.immutable else same
+        return (*same, found.st_mtime_ns, found.st_size, log_size(self._real)) if self.immutable else same
 
     def _missing(self, error: OSError) -> CollectionNotFoundError:
         return CollectionNotFoundError(
@@ -125,7 +141,9 @@ class Database:
         self.immutable = False
         with self.errors():
             self._connection = self._connect()
+        note_closed(self._identity[:2])
         self._identity = self._file_identity()
+        note_opened(self._identity[:2])
         return True
 
     @contextlib.contextmanager
@@ -178,7 +196,7 @@ class Database:
     def size(self) -> int:
         """Size of the file and its log in bytes."""
         try:
-            return self._real.stat().st_size + wal_size(self._real)
+            return self._real.stat().st_size + log_size(self._real)
         except OSError as error:
             raise self._missing(error) from error
 
@@ -277,6 +295,7 @@ class Database:
                         self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._connection.close()
+            note_closed(self._identity[:2])
             if not self.writable and not self.immutable:
                 self._remove_wal()
 
@@ -287,8 +306,4 @@ class Database:
             if not Path(f"{self._real}-wal").exists() or not self._is_same_file():
                 return
             check_wal(self._real)
-            last = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)
-            try:
-                last.execute("PRAGMA application_id").fetchone()
-            finally:
-                last.close()
+            self._open_briefly()

@@ -22,7 +22,10 @@ from urllib.parse import quote
 from ...errors import CollectionBusyError, CollectionFileError
 from .sqlite_errors import os_errors_translated
 
-__all__ = ["WriterLock", "check_wal", "wal_size"]
+__all__ = ["LOGS", "WriterLock", "check_wal", "log_size"]
+
+#: Endings of the files that SQLite reads into a database when it opens it.
+LOGS = ("-wal", "-journal")
 
 try:
     import fcntl
@@ -71,11 +74,18 @@ class WriterLock:
             _locked[self._name] = os.getpid(), os.read(handle, 200).decode("ascii", "replace")
             return True
 
+    def mark_file(self) -> None:
+        """Do as :meth:`mark`, before the file is opened: opening it can already leave a log, if it is interrupted."""
+        self.mark(_identity(self._name))
+
     def mark(self, *identities: str) -> None:
         """Write into the lock file which database its holder writes to: inode, and identity of the collection.
 
-        While the identity is being changed there are two: the log can be of either.
+        An upgrade changes the identity, so there can be two. As long as the new one is only in the log, the file
+        itself has the old one.
         """
+        if log_size(self._name):
+            identities = tuple(dict.fromkeys([*identities, _identity(self._name)]))
         with os_errors_translated(self._path, self._caller):
             # Without the number of the device, which may change after a restart.
             self._write(f"{Path(self._name).stat().st_ino} {' '.join(identities)}")
@@ -110,7 +120,7 @@ class WriterLock:
             del _locked[self._name]
             # The text says to which file the log belongs, so it stays while there is a log: of a killed writer, or
             # of this one if others were still reading. The name of the lock may belong to another file now.
-            ours = not wal_size(self._name) and self._has_its_name(self._handle)
+            ours = not log_size(self._name) and self._has_its_name(self._handle)
             with contextlib.suppress(OSError):
                 if ours and fcntl is not None:
                     self._path.unlink()
@@ -123,19 +133,25 @@ class WriterLock:
                     self._path.unlink()
 
 
-def wal_size(path: str | os.PathLike[str]) -> int:
-    """Size of the write-ahead log of a database; 0 if there is none."""
-    with contextlib.suppress(OSError):
-        return Path(f"{os.fspath(path)}-wal").stat().st_size
-    return 0
+def log_size(path: str | os.PathLike[str]) -> int:
+    """Size of the logs of a database, which SQLite reads into the file that has its name; 0 if there are none.
+
+    Besides the write-ahead log there can be a rollback journal, if a process was killed while it opened or
+    closed the file.
+    """
+    size = 0
+    for suffix in LOGS:
+        with contextlib.suppress(OSError):
+            size += Path(f"{os.fspath(path)}{suffix}").stat().st_size
+    return size
 
 
 def check_wal(path: Path) -> None:
-    """Raise an error if the write-ahead log beside a file belongs to another file that had its name."""
+    """Raise an error if the log beside a file belongs to another file that had its name."""
     name = os.path.realpath(path)
     # If the lock file cannot be read because it is locked, the log belongs to its holder.
     with contextlib.suppress(FileNotFoundError, PermissionError):
-        if not wal_size(name):
+        if not log_size(name):
             return
         with _locked_guard:
             # Not read from the file if this process holds the lock: closing the handle would release it.
@@ -143,12 +159,17 @@ def check_wal(path: Path) -> None:
                 _locked[name][1] if _is_locked(name) else Path(f"{name}-lock").read_text("ascii", "replace")
             )
         if owner and not _belongs(owner, name):
+            log = _named_log(path)
             raise CollectionFileError(
-                f"Collection: {path}-wal was not written for the file that is {path} now, and may hold the last "
-                f"writes. If all these files were copied or restored together, remove {path}-lock and nothing else. "
+                f"Collection: {log} was not written for the file that is {path} now, and may hold the last writes. "
+                f"If all these files were copied or restored together, remove {path}-lock and nothing else. "
                 f"If {path} was replaced while it was being written to, put the old file back. "
-                f"To give up the last writes, move {path}-wal, {path}-shm and {path}-lock away."
+                f"To give up the last writes, move {log}, {path}-shm and {path}-lock away."
             )
+
+
+def _named_log(path: Path) -> str:
+    return next((f"{path}{suffix}" for suffix in LOGS if Path(f"{path}{suffix}").exists()), f"{path}-wal")
 
 
 def _is_locked(name: str) -> bool:

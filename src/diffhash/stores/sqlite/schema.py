@@ -126,7 +126,7 @@ def is_collection_file(path: Path) -> bool:
 
 
 #: What a new collection may replace, if the user says so.
-COLLECTION_FILE = OutputKind("collection", is_collection_file)
+COLLECTION_FILE = OutputKind("collection", is_collection_file, is_collection=True)
 
 
 def check_schema(connection: sqlite3.Connection, path: str) -> int:

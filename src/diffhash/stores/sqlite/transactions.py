@@ -15,7 +15,7 @@ from ...validation import known_modality
 from .database import Database
 from .filter_cache import FilterCache
 from .filter_sql import add_functions
-from .lock import WriterLock
+from .lock import WriterLock, check_wal
 from .seal import seal
 from .snapshot import Snapshot
 
@@ -30,6 +30,9 @@ class Transactions:
     """
 
     def __init__(self, path: Path, lock: WriterLock | None) -> None:
+        if lock is not None:
+            check_wal(path)
+            lock.mark_file()
         self._db = Database(path, writable=lock is not None)
         self._writer_lock = lock
         self._lock = threading.RLock()
