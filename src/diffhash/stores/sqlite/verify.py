@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import DiffhashError
+from ...errors import CollectionError, DiffhashError
 from ...model import HashModel
 from ..filter_syntax import kind_of
 from ..payload_json import checked_json
@@ -16,7 +16,7 @@ from .description import read_description
 from .payloads import indexed_fields, read_payload
 from .segments import removals_stream
 from .snapshot import Snapshot
-from .sqlite_errors import damage_is_reported
+from .sqlite_errors import FOREIGN_ERRORS
 from .stored_model import read_model
 from .totals import PAYLOADS, Total
 
@@ -149,14 +149,16 @@ def _check_payloads(db: Database, snapshot: Snapshot | None) -> tuple[Total, lis
         total = total.plus(1, crc if type(crc) is int else 0)
         try:
             payload = read_payload(db, key, crc, text)
-            with damage_is_reported(db.path):
-                # Filters compare texts, so there is only one way to write a payload.
-                if checked_json(payload) != text:
-                    raise ValueError(f"payload {key} is not written as diffhash writes it")
-                for name, field in fields.items():
-                    agree = agree and kind_of(payload.get(name)) == entries.pop((field, key), None)
-        except DiffhashError as error:
+            # Filters compare texts, so there is only one way to write a payload.
+            if checked_json(payload) != text:
+                raise ValueError("it is not written as diffhash writes it")
+            for name, field in fields.items():
+                agree = agree and kind_of(payload.get(name)) == entries.pop((field, key), None)
+        except CollectionError as error:
             problems.append(str(error))
+        except FOREIGN_ERRORS as error:
+            problems.append(f"payload {key} is damaged: {error}")
+        del problems[_MAX_PROBLEMS:]
     if not agree or entries:
         problems.append("the index of payload fields does not match the payloads")
     if snapshot is not None and keys:
