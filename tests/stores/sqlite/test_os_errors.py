@@ -49,6 +49,16 @@ def test_a_disk_that_refuses_the_lock_is_reported(path, filled, monkeypatch, cal
         assert len(collection) == 60
 
 
+@pytest.mark.parametrize("call", ["write", "ftruncate"])
+def test_a_collection_that_cannot_be_opened_after_it_was_made_leaves_no_file(path, hasher, monkeypatch, call):
+    monkeypatch.setattr(lock.os, call, failing(errno.ENOSPC))
+    with pytest.raises(CollectionWriteError, match="Make room on the disk"):
+        dh.Collection.create(path, hasher)
+    monkeypatch.undo()
+    assert list(path.parent.iterdir()) == []
+    dh.Collection.create(path, hasher).close()
+
+
 @pytest.mark.parametrize("timeout", [None, float("nan"), -1, "1", True])
 def test_a_timeout_that_is_not_a_number_is_refused(path, filled, hasher, timeout):
     """NaN would wait for ever."""

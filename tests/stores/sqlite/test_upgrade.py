@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -114,8 +115,6 @@ def test_a_damaged_file_is_not_upgraded(old, statement):
 
 
 def sqlite_content(path):
-    import sqlite3
-
     connection = sqlite3.connect(path)
     lines = list(connection.iterdump())
     connection.close()

@@ -99,13 +99,20 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         data, model = copy_model(model)
         content = new_file(data, model.n_bits, model.modalities)
         lock = WriterLock(target, timeout, caller=caller)
+        written = replaced = False
         try:
             with os_errors_translated(target, caller):
-                if os.path.lexists(target):
+                replaced = os.path.lexists(target)
+                if replaced:
                     _prepare_overwrite(target, overwrite, caller)
                 write_atomically(os.path.realpath(target), content, COLLECTION_FILE)
+                written = True
             return cls(target, lock, model=(data, model), featurizers=own)
         except BaseException:
+            # The disk may have become full between the two steps: an error leaves no file that was not there.
+            if written and not replaced:
+                with contextlib.suppress(OSError):
+                    target.unlink()
             lock.release()
             raise
 
