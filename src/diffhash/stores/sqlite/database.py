@@ -66,7 +66,9 @@ class Database:
             raise
 
     def _is_ours(self) -> bool:
-        return is_open_collection(self._real) or is_collection_file(self._real)
+        with contextlib.suppress(OSError):
+            return is_open_collection(self._real) or is_collection_file(self._real)
+        return False
 
     def _open_briefly(self) -> None:
         """Let SQLite bring the file in order: undo the change in a journal, or remove a log without content."""

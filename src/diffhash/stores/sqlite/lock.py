@@ -84,20 +84,24 @@ class WriterLock:
         An upgrade changes the identity, so there can be two. As long as the new one is only in the log, the file
         itself has the old one.
         """
-        if log_size(self._name):
-            identities = tuple(dict.fromkeys([*identities, _identity(self._name)]))
         with os_errors_translated(self._path, self._caller):
-            # Without the number of the device, which may change after a restart.
-            self._write(f"{Path(self._name).stat().st_ino} {' '.join(identities)}")
+            number = str(Path(self._name).stat().st_ino)
+        if log_size(self._name):
+            before, *known = _locked[self._name][1].split(" ")
+            identities = (*identities, _identity(self._name), *(known if before == number else ()))
+        # Without the number of the device, which may change after a restart.
+        self._write(" ".join([number, *dict.fromkeys(identities)]))
 
     def clear_mark(self) -> None:
         """Empty the lock file: there is no write-ahead log that could belong to another file."""
         self._write("")
 
     def _write(self, text: str) -> None:
-        os.ftruncate(self._handle, 0)
-        os.lseek(self._handle, 0, os.SEEK_SET)
-        os.write(self._handle, text.encode())
+        with os_errors_translated(self._path, self._caller):
+            # Written first, then cut: if the process is killed in between, there is still a text.
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            os.write(self._handle, text.encode())
+            os.ftruncate(self._handle, len(text.encode()))
         with _locked_guard:
             _locked[self._name] = os.getpid(), text
 
