@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from ...atomic_write import write_atomically
 from ...errors import DiffhashError
-from ...output_files import OutputKind, starts_with
+from ...output_files import OutputKind, text_file
 from .settings import Settings
 
 __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]
@@ -22,7 +22,8 @@ __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]
 FILE_NAME = "results.json"
 _FORMAT = "diffhash reproduction"
 _FORMAT_VERSION = 1
-_KIND = OutputKind("file of results", starts_with(f'{{"format":"{_FORMAT}"'.encode()))
+# Also a damaged file: a run that starts again replaces it.
+_KIND = OutputKind("file of results (.json)", text_file(".json"))
 _PACKAGES = ("diffhash", "numpy", "scipy", "scikit-learn")
 
 
