@@ -148,6 +148,22 @@ def test_no_view_and_no_trigger_is_accepted_under_any_name(path, filled, kind, n
             dh.Collection.open(path, writable=writable)
 
 
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_trigger_whose_name_is_listed_again_as_a_table_is_refused(path, filled, version):
+    """A check that keeps one row for each name sees only the table, and the trigger runs."""
+    filled.close()
+    if version == 1:
+        to_format_1(path)
+    sql(
+        path,
+        "CREATE TRIGGER meta AFTER INSERT ON segments BEGIN DELETE FROM payloads; END",
+        "PRAGMA writable_schema = ON",
+        "UPDATE sqlite_master SET rowid = 1000 + rowid WHERE tbl_name = 'meta'",
+    )
+    with pytest.raises(CollectionFileError, match=r"does not have the tables .*trigger meta"):
+        dh.Collection.open(path, writable=True)
+
+
 def test_a_trigger_that_is_made_while_the_file_is_open_does_not_run(path, filled):
     sql(path, "CREATE TRIGGER meta AFTER INSERT ON segments BEGIN DELETE FROM payloads; END")
     with pytest.raises(CollectionFileError, match="does not have the tables"):
