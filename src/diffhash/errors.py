@@ -28,6 +28,8 @@ __all__ = [
     "NewerFormatError",
     "NonFiniteError",
     "NotFittedError",
+    "OutputFileError",
+    "OutputFolderError",
     "PairsError",
     "ParameterError",
     "PositionalArgumentError",
@@ -102,6 +104,14 @@ class IndexFileError(DiffhashError, ValueError):
 
 class InputFileError(InputError):
     """A file with features, tables, pairs or labels cannot be read."""
+
+
+class OutputFileError(DiffhashError, OSError):
+    """A file cannot be written: the disk refuses it, or a file of another kind is there, which is never replaced."""
+
+
+class OutputFolderError(OutputFileError, FileNotFoundError):
+    """A file cannot be written because its folder does not exist."""
 
 
 class CollectionError(DiffhashError):

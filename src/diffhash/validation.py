@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,6 +23,7 @@ __all__ = [
     "check_features",
     "check_flag",
     "check_number",
+    "check_path",
     "check_seed",
     "check_view",
     "is_sparse",
@@ -169,6 +172,20 @@ def check_number(
         bracket = "(" if open_low else "["
         raise ParameterError(f"{caller}: {name} must be a number in {bracket}{low}, {high}], got {value!r}.")
     return float(value)
+
+
+def check_path(path: Any, *, caller: str) -> Path:
+    """Check the name of a file: a string or a path, without NUL characters."""
+    try:
+        checked = Path(path)
+        data = os.fsencode(checked)
+    except TypeError:
+        raise InputError(f"{caller}: path must be a path, got {type(path).__name__}.") from None
+    except UnicodeEncodeError as error:
+        raise InputError(f"{caller}: {path!r} is not the name of a file ({error.reason}).") from None
+    if b"\0" in data:
+        raise InputError(f"{caller}: a path cannot have a NUL in it, got {os.fspath(checked)!r}.")
+    return checked
 
 
 def check_seed(value: Any, *, caller: str) -> int | None:

@@ -13,6 +13,7 @@ from diffhash.atomic_write import write_atomically
 from diffhash.errors import ModelFileError, NewerFormatError
 from diffhash.model.file import (
     FORMAT_VERSION,
+    MODEL_FILE,
     pack_model,
     read_model,
     unpack_model,
@@ -102,7 +103,7 @@ def test_a_failed_write_leaves_the_old_file_and_no_temporary_file(path, monkeypa
 
     monkeypatch.setattr("os.fsync", fail)
     with pytest.raises(OSError, match="disk full"):
-        write_atomically(path, b"new")
+        write_atomically(path, b"new", MODEL_FILE)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["model.dhm"]
 

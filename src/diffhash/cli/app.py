@@ -23,6 +23,7 @@ from .messages import with_option_names
 from .options import takes_groups
 from .reproduce import InterruptedRunError, reproduce
 from .search import search
+from .upgrade import upgrade
 from .verify import verify
 
 __all__ = ["app", "run_app"]
@@ -42,7 +43,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, build, search, fit, encode, evaluate, export, info, verify, reproduce):
+for _command in (demo, build, search, fit, encode, evaluate, export, info, verify, upgrade, reproduce):
     app.command()(takes_groups(_command))
 app.command(context_settings=_PASSES_ON)(bench)
 

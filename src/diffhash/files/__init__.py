@@ -5,7 +5,7 @@ the name of the file selects a part of it: an array of an ``.npz`` file, a colum
 """
 
 from .arrays import load_array, read_header
-from .codes_file import CodesWriter, is_codes_file, read_codes
+from .codes_file import CODES_FILE, IDS_FILE, CodesWriter, is_codes_file, read_codes
 from .encode_features import encode_file
 from .features import FeatureFile, open_features
 from .pairs_and_labels import read_ids, read_labels, read_pairs
@@ -14,7 +14,9 @@ from .source import FILE_KINDS, Source
 from .tables import TABLE_KINDS, TableFile, open_table
 
 __all__ = [
+    "CODES_FILE",
     "FILE_KINDS",
+    "IDS_FILE",
     "TABLE_KINDS",
     "CodesWriter",
     "FeatureFile",

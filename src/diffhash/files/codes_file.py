@@ -7,25 +7,26 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.lib import format as npy
 
 from ..atomic_write import replacing
 from ..errors import InputFileError
+from ..output_files import OutputKind
 from ..types import CodeArray
 from .arrays import load_array, read_header
 from .source import Source
 
-__all__ = ["CodesWriter", "is_codes_file", "read_codes"]
+__all__ = ["CODES_FILE", "IDS_FILE", "CodesWriter", "is_codes_file", "is_ids_file", "read_codes"]
 
 
 class CodesWriter:
     """Write codes to a file when their number is not known at the start.
 
-    Use it as a context manager. The file is written atomically: it appears, or replaces the file
-    that was there, only when the block ends without an error.
+    Use it as a context manager. The file is written atomically: it appears, or replaces the codes
+    that were there, only when the block ends without an error.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ class CodesWriter:
 
     @contextmanager
     def _opened(self) -> Iterator[Self]:
-        with replacing(self.path) as part, part.open("xb") as self._file:
+        with replacing(self.path, CODES_FILE) as part, part.open("xb") as self._file:
             start = self._write_header()
             yield self
             if self._write_header() != start:
@@ -100,9 +101,26 @@ def read_codes(source: str | os.PathLike[str] | Source) -> CodeArray:
 
 def is_codes_file(path: Path) -> bool:
     """Whether a file is an ``.npy`` file of packed codes."""
+    found = _shape_and_type(path)
+    return found is not None and found[1] == np.uint8 and len(found[0]) == 2
+
+
+def is_ids_file(path: Path) -> bool:
+    """Whether a file is an ``.npy`` file of ids: whole numbers or strings."""
+    found = _shape_and_type(path)
+    return found is not None and len(found[0]) == 1 and found[1].kind in "iuU"
+
+
+def _shape_and_type(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
     try:
         with path.open("rb") as file:
             shape, _, dtype = read_header(file, Source(path))
     except InputFileError:
-        return False
-    return dtype == np.uint8 and len(shape) == 2
+        return None
+    return shape, dtype
+
+
+#: What :class:`CodesWriter` writes, and may replace.
+CODES_FILE = OutputKind("file of codes", is_codes_file)
+#: The file of ids that an export writes beside codes, and may replace.
+IDS_FILE = OutputKind("file of ids", is_ids_file)

@@ -240,7 +240,7 @@ class BaseHasher(BaseEstimator, ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file (``.dhm``) that :func:`diffhash.load` reads.
 
-        The file appears whole or not at all; an old file of that name is replaced.
+        The file appears whole or not at all. An old model of that name is replaced, a file of another kind never.
         """
         self._fitted("save").save(path)
 

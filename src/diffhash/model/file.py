@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 
 from ..atomic_write import write_atomically
 from ..errors import ModelFileError, NewerFormatError
+from ..output_files import OutputKind
 
 __all__ = [
     "FORMAT_VERSION",
+    "MODEL_FILE",
     "is_model_file",
     "pack_model",
     "read_model",
@@ -44,7 +46,7 @@ def write_model(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
     """Write a model; ``header`` must be plain JSON."""
-    write_atomically(path, pack_model(header, arrays))
+    write_atomically(path, pack_model(header, arrays), MODEL_FILE)
 
 
 def pack_model(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -162,3 +164,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
         return _KEY in json.loads(head)["__metadata__"]
     except (ValueError, KeyError, TypeError, RecursionError):
         return False
+
+
+#: What ``save`` of a model writes, and may replace.
+MODEL_FILE = OutputKind("model", is_model_file)

@@ -195,7 +195,7 @@ class HashModel:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file that :func:`diffhash.load` and :meth:`load` read.
 
-        The file appears whole or not at all; an old file of that name is replaced.
+        The file appears whole or not at all. An old model of that name is replaced, a file of another kind never.
         """
         from .serialization import save_model
 

@@ -282,7 +282,8 @@ class HammingIndex:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index to a file, for :meth:`load`.
 
-        The file is written atomically. It is in the safetensors format, with the codes as ``codes``
+        The file is written atomically. An old index of that name is replaced, a file of another kind
+        never. It is in the safetensors format, with the codes as ``codes``
         and the ids as ``ids`` (absent if the ids are the row numbers). The usual ending is ``.dhi``.
         """
         write_index(path, self._buffer.current)

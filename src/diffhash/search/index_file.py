@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 from ..atomic_write import replacing
 from ..errors import IndexFileError
 from ..native.search import IndexedCodes
+from ..output_files import OutputKind
 from ..types import CodeArray
 
-__all__ = ["FORMAT_VERSION", "read_index", "write_index"]
+__all__ = ["FORMAT_VERSION", "INDEX_FILE", "read_index", "write_index"]
 
 #: Increased when older releases cannot read what this one writes.
 FORMAT_VERSION = 1
@@ -50,7 +51,7 @@ def write_index(path: str | os.PathLike[str], stored: IndexedCodes) -> None:
         start = end
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
-    with replacing(path) as part, part.open("xb") as file:
+    with replacing(path, INDEX_FILE) as part, part.open("xb") as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for array in arrays.values():
             np.ascontiguousarray(array).tofile(file)
@@ -121,6 +122,20 @@ def _mapped(path: Path, name: str, described: Any, start: int) -> NDArray[Any]:
     if not nbytes:
         return np.empty(shape, dtype=dtype)
     return np.memmap(path, dtype=dtype, mode="r", offset=start + first, shape=shape)
+
+
+def _is_index_file(path: Path) -> bool:
+    """Whether a file has the header of an index, of any version."""
+    try:
+        header, _ = _read_header(path)
+        _read_metadata(path, header)
+    except IndexFileError:
+        return False
+    return True
+
+
+#: What ``HammingIndex.save`` writes, and may replace.
+INDEX_FILE = OutputKind("saved index", _is_index_file)
 
 
 def _damaged(path: Path, reason: str) -> IndexFileError:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 
-__all__ = ["encode_payloads", "to_json"]
+__all__ = ["checked_json", "encode_payloads", "to_json"]
 
 _MAX_DEPTH = 100
 _FLAT_TYPES = frozenset({str, float, bool, type(None)})
@@ -26,6 +26,13 @@ def _plain(value: Any) -> Any:
 
 #: Compact JSON, in which equal values are equal texts. It is part of the file format.
 to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode
+
+
+def checked_json(payload: dict[str, Any]) -> str:
+    """The text of a payload; TypeError or ValueError if no payload can have these values."""
+    if not _is_flat(payload):
+        _check(payload, 0)
+    return to_json(payload)
 
 
 def encode_payloads(payloads: Any, count: int, *, caller: str) -> list[str | None]:
@@ -47,8 +54,7 @@ def encode_payloads(payloads: Any, count: int, *, caller: str) -> list[str | Non
 
 def _encode(payload: Any, row: int, caller: str) -> str:
     try:
-        _check(payload, 0)
-        text = to_json(payload)
+        text = checked_json(payload)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Whole tasks from files to files: build, fit, encode, search, evaluate, export, info and verify.
+"""Whole tasks from files to files: build, fit, encode, search, evaluate, export, info, verify and upgrade.
 
 The command line calls these functions, and any program can. They take names of files and small
 settings, report progress to a callback, and return plain values with ``to_dict``.
@@ -33,9 +33,11 @@ if TYPE_CHECKING:
         ModalityInfo,
         ModelInfo,
         QueryResult,
+        UpgradeResult,
         VerifyResult,
     )
     from .searching import search, search_to_page
+    from .upgrading import upgrade
 
 _OWNERS = {
     "encoding": ["encode"],
@@ -58,9 +60,11 @@ _OWNERS = {
         "ModalityInfo",
         "ModelInfo",
         "QueryResult",
+        "UpgradeResult",
         "VerifyResult",
     ],
     "searching": ["search", "search_to_page"],
+    "upgrading": ["upgrade"],
 }
 
 __all__ = [
@@ -81,6 +85,7 @@ __all__ = [
     "Progress",
     "QueryResult",
     "Step",
+    "UpgradeResult",
     "VerifyResult",
     "build_features",
     "build_folder",
@@ -91,6 +96,7 @@ __all__ = [
     "info",
     "search",
     "search_to_page",
+    "upgrade",
     "verify",
 ]
 

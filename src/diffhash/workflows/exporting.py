@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from ..files import is_codes_file
-from ..stores.sqlite.export import FORMATS, ids_path
+from ..stores.sqlite.export import FORMATS, ids_file, ids_path, output_kind
 from .model_files import open_collection
 from .options import FileName, OptionError
 from .outputs import check_output
@@ -57,12 +55,12 @@ def export(
     """
     out = Path(out)
     chosen = format or EXPORT_FORMATS.get(out.suffix.lower())
-    if chosen not in _IS_OF_KIND:
+    if chosen not in FORMATS:
         raise OptionError(
-            f"`format` must be one of {', '.join(_IS_OF_KIND)}, or `out` must end in one of "
+            f"`format` must be one of {', '.join(FORMATS)}, or `out` must end in one of "
             f"{', '.join(EXPORT_FORMATS)}; got {format or str(out)!r}"
         )
-    check_output(out, overwrite, [collection], f"file of format {chosen}", _IS_OF_KIND[chosen])
+    check_output(out, overwrite, [collection], output_kind(chosen))
     with open_collection(collection) as store:
         if modality is not None and modality not in store.modalities:
             known = ", ".join(store.modalities)
@@ -76,25 +74,7 @@ def export(
         if chosen != "parquet":
             modality = modality or (filled or list(store.modalities))[0]
             if chosen == "npy" or store.id_kind == "str":
-                check_output(
-                    ids_path(out), overwrite, [collection], "file of ids", _starts_with(b"\x93NUMPY")
-                )
+                check_output(ids_path(out), overwrite, [collection], ids_file())
         paths = store.export(out, chosen, modality=modality)
     n_codes = sum(counts.values()) if modality is None else counts[modality]
     return ExportResult(paths=tuple(paths), format=chosen, modality=modality, codes=n_codes)
-
-
-def _starts_with(start: bytes) -> Callable[[Path], bool]:
-    def check(path: Path) -> bool:
-        with path.open("rb") as file:
-            return file.read(len(start)) == start
-
-    return check
-
-
-#: How to tell whether an existing file may be replaced. Binary indexes of FAISS begin with "IB".
-_IS_OF_KIND: dict[str, Callable[[Path], bool]] = {
-    "parquet": _starts_with(b"PAR1"),
-    "npy": is_codes_file,
-    "faiss": _starts_with(b"IB"),
-}

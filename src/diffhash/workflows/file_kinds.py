@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from ..files import FILE_KINDS, Source
+from ..open_collections import is_open_collection
 from ..stores.sqlite.schema import SQLITE_HEADER
 from .options import FileName
 
@@ -30,6 +31,8 @@ class FileKind(StrEnum):
 def file_kind(name: FileName) -> tuple[FileKind, Source]:
     """Kind of an existing file, from its ending and its first bytes."""
     source = Source.parse(name)
+    if is_open_collection(source.path):
+        return FileKind.collection, source
     with source.path.open("rb") as file:
         head = file.read(_HEAD)
     if head.startswith(SQLITE_HEADER):

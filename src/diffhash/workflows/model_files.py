@@ -34,14 +34,14 @@ def load_model(name: FileName) -> HashModel:
     )
 
 
-def open_collection(name: FileName) -> Collection:
-    """Open a collection for reading. The error for a file of another kind says what it is."""
+def open_collection(name: FileName, *, writable: bool = False) -> Collection:
+    """Open a collection. The error for a file of another kind says what it is."""
     if not Path(name).exists():
         raise InputFileError(f"{name}: there is no such file.")
     try:
         # Not after a look at its first bytes: closing that handle would end the locks of a collection
         # that is open in this process (see stores/sqlite/lock.py).
-        return Collection.open(name)
+        return Collection.open(name, writable=writable)
     except CollectionFileError as error:
         kind, source = file_kind(name)
         # Files of unknown kinds count as models, also a damaged collection.

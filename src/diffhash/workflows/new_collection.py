@@ -16,8 +16,10 @@ from ..atomic_write import remove_stale_parts, replacing
 from ..errors import CollectionBusyError, InputFileError
 from ..model import HashModel
 from ..stores import Collection
-from ..stores.sqlite.lock import WriterLock
+from ..stores.sqlite.lock import LOGS, WriterLock
+from ..stores.sqlite.schema import COLLECTION_FILE
 from ..types import CodeArray
+from ..validation import check_path
 
 __all__ = ["Rows", "add_rows", "new_collection", "rows_of"]
 
@@ -41,6 +43,7 @@ def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
     If the block raises, the old file stays. Temporary files of earlier builds to ``path`` that were
     killed are removed. The lock makes sure that none of them belongs to a running build.
     """
+    path = check_path(path, caller="build")
     # The lock also keeps others from writing to the old file while it is replaced.
     try:
         lock = WriterLock(path, 0.0, caller="build")
@@ -52,10 +55,10 @@ def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
         ) from error
     try:
         remove_stale_parts(path)
-        with replacing(path) as part, Collection.create(part, model) as collection:
+        with replacing(path, COLLECTION_FILE) as part, Collection.create(part, model) as collection:
             yield collection
         # SQLite would read the log of the old file into the new one.
-        for suffix in ("-wal", "-shm", "-journal"):
+        for suffix in (*LOGS, "-shm"):
             Path(f"{os.fspath(path)}{suffix}").unlink(missing_ok=True)
         lock.clear_mark()
     finally:

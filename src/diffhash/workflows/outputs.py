@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from ..errors import InputFileError
-from ..files import is_codes_file
-from ..model.file import is_model_file
-from ..stores.sqlite.schema import is_collection_file
+from ..files import CODES_FILE
+from ..model.file import MODEL_FILE
+from ..output_files import PAGE, OutputKind, check_replaceable, is_same_file, write_error
+from ..stores.sqlite.schema import COLLECTION_FILE
+from ..validation import check_path
 from .options import FileName, OptionError
 
 __all__ = [
@@ -23,27 +24,25 @@ __all__ = [
 
 def check_collection_output(path: Path, overwrite: bool, inputs: Iterable[FileName] = ()) -> None:
     """Raise unless a collection may be written there."""
-    check_output(path, overwrite, inputs, "collection", is_collection_file)
+    check_output(path, overwrite, inputs, COLLECTION_FILE)
 
 
 def check_model_output(path: Path, overwrite: bool, inputs: Iterable[FileName] = ()) -> None:
     """Raise unless a model may be written there."""
-    check_output(path, overwrite, inputs, "model", is_model_file)
+    check_output(path, overwrite, inputs, MODEL_FILE)
 
 
 def check_codes_output(path: Path, overwrite: bool, inputs: Iterable[FileName] = ()) -> None:
     """Raise unless codes may be written there."""
-    check_output(path, overwrite, inputs, "file of codes", is_codes_file)
+    check_output(path, overwrite, inputs, CODES_FILE)
 
 
 def check_page_output(path: Path, inputs: Iterable[FileName] = ()) -> None:
     """Raise unless a page may be written there; an older page is replaced."""
-    check_output(path, True, inputs, "page (.html)", lambda path: path.suffix.lower() == ".html")
+    check_output(path, True, inputs, PAGE)
 
 
-def check_output(
-    path: Path, overwrite: bool, inputs: Iterable[FileName], kind: str, is_of_kind: Callable[[Path], bool]
-) -> None:
+def check_output(path: Path, overwrite: bool, inputs: Iterable[FileName], kind: OutputKind) -> None:
     """Raise unless a file may be written there.
 
     Parameters
@@ -53,26 +52,18 @@ def check_output(
         Whether a file of the same kind may be replaced.
     inputs : names of files that are read
         They are never replaced, under no name.
-    kind : str
-        For error messages.
-    is_of_kind : function
-        Tells whether an existing file is of this kind.
+    kind : OutputKind
     """
-    if not path.parent.is_dir():
-        raise InputFileError(f"{path}: there is no folder {path.parent}. Make it first.")
-    if not path.exists():
-        return
-    if not path.is_file():
-        raise InputFileError(f"{path} is not a file, so it cannot be replaced. Choose another name.")
-    for name in inputs:
-        if any(file.exists() and path.samefile(file) for file in _possible_files(name)):
-            raise OptionError(f"{path} is also an input ({os.fspath(name)}). Write to another file")
-    if not overwrite:
-        raise OptionError(f"{path} already exists. Choose another name, or use `overwrite`")
-    if path.stat().st_size and not is_of_kind(path):
-        raise InputFileError(
-            f"{path} is not a {kind}, so it is not replaced. Choose another name, or remove the file yourself."
-        )
+    check_path(path, caller=f"writing a {kind.name}")
+    try:
+        for name in inputs if path.exists() else ():
+            if is_same_file(path, _possible_files(name)):
+                raise OptionError(f"{path} is also an input ({os.fspath(name)}). Write to another file")
+        if path.is_file() and not overwrite:
+            raise OptionError(f"{path} already exists. Choose another name, or use `overwrite`")
+    except OSError as error:
+        raise write_error(path, error) from error
+    check_replaceable(path, kind)
 
 
 def _possible_files(name: FileName) -> Iterator[Path]:

@@ -21,6 +21,7 @@ __all__ = [
     "ModelInfo",
     "QueryResult",
     "Result",
+    "UpgradeResult",
     "VerifyResult",
 ]
 
@@ -276,3 +277,24 @@ class VerifyResult(Result):
     def to_dict(self) -> dict[str, Any]:
         """The fields and ``ok`` as a dict that JSON can hold."""
         return {"file": self.file, "kind": self.kind, "ok": self.ok, "problems": list(self.problems)}
+
+
+@dataclass(frozen=True)
+class UpgradeResult(Result):
+    """What ``upgrade`` has done.
+
+    Attributes
+    ----------
+    file : str
+    old_format, new_format : int
+        Format versions of the file, before and now.
+    """
+
+    file: str
+    old_format: int
+    new_format: int
+
+    @property
+    def upgraded(self) -> bool:
+        """Whether the file was changed."""
+        return self.old_format != self.new_format

@@ -145,6 +145,7 @@ def search_to_page(
     True
     """
     from ..atomic_write import write_atomically
+    from ..output_files import PAGE
     from .picture_reader import is_thumbnail, thumbnail
 
     page = Path(page)
@@ -154,7 +155,7 @@ def search_to_page(
     picture = None if image is None else thumbnail(Path(image))
     html = render(result.query, result.into, result.hits, picture, is_thumbnail)
     # Arguments that are not valid UTF-8 contain surrogates, which cannot be encoded.
-    write_atomically(page, html.encode("utf-8", "replace"))
+    write_atomically(page, html.encode("utf-8", "replace"), PAGE)
     return result
 
 

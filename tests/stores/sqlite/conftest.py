@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -41,3 +47,16 @@ def filled(collection, views):
     collection.add(views["x"], modality="x", ids=range(60), payloads=payloads)
     collection.add(views["y"], modality="y", ids=range(60))
     return collection
+
+
+@pytest.fixture
+def tiny_disk():
+    """A file system of one megabyte."""
+    folder = Path(tempfile.mkdtemp())
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", os.fspath(folder)]
+    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
+        folder.rmdir()
+        pytest.skip("mounting a file system is not allowed here")
+    yield folder
+    subprocess.run(["umount", os.fspath(folder)], check=True)
+    folder.rmdir()

@@ -205,19 +205,6 @@ def test_a_limit_on_the_size_of_files_loses_nothing(path, filled):
         assert collection.verify().problems == ()
 
 
-@pytest.fixture
-def tiny_disk():
-    """A file system of one megabyte."""
-    folder = Path(tempfile.mkdtemp())
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", os.fspath(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        folder.rmdir()
-        pytest.skip("mounting a file system is not allowed here")
-    yield folder
-    subprocess.run(["umount", os.fspath(folder)], check=True)
-    folder.rmdir()
-
-
 @posix
 def test_a_full_disk_loses_nothing(tiny_disk, hasher):
     path = tiny_disk / "c.dh"

@@ -19,7 +19,7 @@ def db(path, collection):
 
 
 def entries_of(db, stream, known=0):
-    parts = list(segments.read(db, stream, known))
+    parts = list(segments.read(db, stream, known, width=3))
     keys = [key for part in parts for key in part.keys[part.skip :].tolist()]
     data = b"".join(part.data[3 * part.skip :] for part in parts)
     return keys, data

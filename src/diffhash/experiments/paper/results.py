@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from ...atomic_write import write_atomically
 from ...errors import DiffhashError
+from ...output_files import OutputKind, text_file
 from .settings import Settings
 
 __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]
@@ -21,6 +22,8 @@ __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]
 FILE_NAME = "results.json"
 _FORMAT = "diffhash reproduction"
 _FORMAT_VERSION = 1
+# Also a damaged file: a run that starts again replaces it.
+_KIND = OutputKind("file of results (.json)", text_file(".json"))
 _PACKAGES = ("diffhash", "numpy", "scipy", "scikit-learn")
 
 
@@ -108,7 +111,7 @@ class Results:
         }
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         # One cell per line, so that the file can be read and compared.
-        write_atomically(path, (text.replace('},"accuracy/', '},\n"accuracy/') + "\n").encode())
+        write_atomically(path, (text.replace('},"accuracy/', '},\n"accuracy/') + "\n").encode(), _KIND)
 
 
 def describe_environment() -> dict[str, str]:

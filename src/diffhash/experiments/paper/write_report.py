@@ -6,14 +6,24 @@ import os
 from pathlib import Path
 
 from ...atomic_write import write_atomically
+from ...output_files import PAGE, OutputKind, starts_with, text_file
 from ...report import require_matplotlib
 from .summary import Summary
 
 __all__ = ["write_report"]
 
+_KINDS = {
+    ".html": PAGE,
+    ".md": OutputKind("text in Markdown (.md)", text_file(".md")),
+    ".png": OutputKind("PNG picture", starts_with(b"\x89PNG\r\n\x1a\n")),
+    ".svg": OutputKind("SVG picture", text_file(".svg")),
+}
+
 
 def write_report(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]:
     """Write ``report.html``, ``findings.md``, and every figure as PNG and SVG.
+
+    Older files of the same kinds are replaced.
 
     Parameters
     ----------
@@ -38,5 +48,5 @@ def write_report(summary: Summary, folder: str | os.PathLike[str]) -> list[Path]
         contents |= chart_files(chart)
     paths = [Path(folder) / name for name in contents]
     for path, content in zip(paths, contents.values(), strict=True):
-        write_atomically(path, content)
+        write_atomically(path, content, _KINDS[path.suffix])
     return paths

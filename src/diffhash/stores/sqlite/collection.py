@@ -13,17 +13,17 @@ from ...errors import (
     CollectionExistsError,
     CollectionFileError,
     CollectionNotFoundError,
-    CollectionWriteError,
-    InputError,
 )
 from ...model import HashModel, model_of
+from ...validation import check_number, check_path
 from ..hashed import HashedStore
 from .database import Database
-from .lock import WriterLock
+from .lock import LOGS, WriterLock
 from .maintenance import MaintenanceMixin
 from .model_loading import check_featurizers, check_n_bits, copy_model, with_own_featurizers
-from .schema import is_collection_file, new_file
+from .schema import COLLECTION_FILE, is_collection_file, new_file
 from .searching import SearchMixin
+from .sqlite_errors import os_errors_translated
 from .writing import WriteMixin
 
 if TYPE_CHECKING:
@@ -87,27 +87,32 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
             keeps their state, but not their code: give them to :meth:`open` again.
         """
         caller = "Collection.create"
-        target = _path(path, caller)
+        timeout = check_number(timeout, "timeout", caller=caller)
+        target = check_path(path, caller=caller)
         model = model_of(hasher, caller=caller)
         own = check_featurizers(featurizers, model.modalities, caller=caller)
         model = with_own_featurizers(model, own, caller=caller)
         check_n_bits(model, caller=caller)
-        if not target.parent.is_dir():
-            raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
+        with os_errors_translated(target, caller):
+            if not target.parent.is_dir():
+                raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
         data, model = copy_model(model)
         content = new_file(data, model.n_bits, model.modalities)
         lock = WriterLock(target, timeout, caller=caller)
+        written = replaced = False
         try:
-            if os.path.lexists(target):
-                _prepare_overwrite(target, overwrite, caller)
-            try:
-                write_atomically(os.path.realpath(target), content)
-            except OSError as error:
-                raise CollectionWriteError(
-                    f"{caller}: {target} cannot be written: {error.strerror}."
-                ) from error
+            with os_errors_translated(target, caller):
+                replaced = os.path.lexists(target)
+                if replaced:
+                    _prepare_overwrite(target, overwrite, caller)
+                write_atomically(os.path.realpath(target), content, COLLECTION_FILE)
+                written = True
             return cls(target, lock, model=(data, model), featurizers=own)
         except BaseException:
+            # The disk may have become full between the two steps: an error leaves no file that was not there.
+            if written and not replaced:
+                with contextlib.suppress(OSError):
+                    target.unlink()
             lock.release()
             raise
 
@@ -143,10 +148,9 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
             another process is writing to it and ``writable`` is True.
         """
         caller = "Collection.open"
-        target = _path(path, caller)
-        if not target.is_file():
-            what = "is not a file" if target.exists() else "does not exist"
-            raise CollectionNotFoundError(f"{caller}: {target} {what}. Collection.create makes a new one.")
+        timeout = check_number(timeout, "timeout", caller=caller)
+        target = check_path(path, caller=caller)
+        _check_is_file(target, caller)
         lock = WriterLock(target, timeout, caller=caller) if writable else None
         try:
             return cls(target, lock, kernel=kernel, featurizers=featurizers)
@@ -161,15 +165,16 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         return f"Collection({os.fspath(self.path)!r}, {self.n_bits} bits, {', '.join(self.modalities)})"
 
 
-def _path(path: Any, caller: str) -> Path:
+def _check_is_file(target: Path, caller: str) -> None:
+    what = "does not exist"
     try:
-        target = Path(path)
-        os.fsencode(target).index(b"\0")
-    except TypeError:
-        raise InputError(f"{caller}: path must be a path, got {type(path).__name__}.") from None
-    except ValueError:
-        return target
-    raise InputError(f"{caller}: a path cannot have a NUL in it, got {os.fspath(target)!r}.")
+        if target.is_file():
+            return
+        if target.exists():
+            what = "is not a file"
+    except OSError as error:
+        what = f"cannot be opened ({error.strerror})"
+    raise CollectionNotFoundError(f"{caller}: {target} {what}. Collection.create makes a new one.")
 
 
 def _prepare_overwrite(target: Path, overwrite: bool, caller: str) -> None:
@@ -188,6 +193,6 @@ def _prepare_overwrite(target: Path, overwrite: bool, caller: str) -> None:
             raise CollectionExistsError(
                 f"{caller}: {target} is not a collection, so it is not replaced. Remove it yourself."
             ) from error
-    for suffix in ("-wal", "-shm"):
+    for suffix in (*LOGS, "-shm"):
         with contextlib.suppress(FileNotFoundError):
             Path(f"{os.path.realpath(target)}{suffix}").unlink()

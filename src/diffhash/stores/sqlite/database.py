@@ -16,11 +16,11 @@ from ...errors import (
     CollectionFileError,
     CollectionNotFoundError,
     CollectionWriteError,
-    ReadOnlyCollectionError,
 )
-from ...model.file import is_model_file
-from .lock import check_wal
-from .schema import check_schema
+from ...open_collections import is_open_collection, note_closed, note_opened
+from .lock import check_wal, log_size
+from .schema import check_schema, is_collection_file
+from .sqlite_errors import error_name, translated
 
 __all__ = ["Database"]
 
@@ -38,12 +38,15 @@ class Database:
         self.immutable = False
         #: The statement that began the open transaction, in a list that identifies it; None outside of one.
         self._open_transaction: list[str] | None = None
+        #: Device and inode of the log, once something was written.
+        self._wal: tuple[int, int] | None = None
         self._real = Path(os.path.realpath(path))
         self._file_identity()
         check_wal(path)
         with self.errors():
             self._connection = self._connect()
         self._identity = self._file_identity()
+        note_opened(self._identity[:2])
 
     def _connect(self) -> sqlite3.Connection:
         if self.writable:
@@ -51,11 +54,29 @@ class Database:
         try:
             return self._prepared("ro")
         except sqlite3.OperationalError as error:
+            name = error_name(error)
+            if name.startswith("SQLITE_READONLY_ROLLBACK") and self._is_ours():
+                # A process was killed while it opened or closed the file. A reader cannot undo its change.
+                self._open_briefly()
+                return self._prepared("ro")
             # If SQLite cannot write beside the file, a file without a log is opened as immutable.
-            if _name(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not self._wal_size():
+            if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not log_size(self._real):
                 self.immutable = True
                 return self._prepared("ro&immutable=1")
             raise
+
+    def _is_ours(self) -> bool:
+        with contextlib.suppress(OSError):
+            return is_open_collection(self._real) or is_collection_file(self._real)
+        return False
+
+    def _open_briefly(self) -> None:
+        """Let SQLite bring the file in order: undo the change in a journal, or remove a log without content."""
+        connection = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)
+        try:
+            connection.execute("PRAGMA application_id").fetchone()
+        finally:
+            connection.close()
 
     def _prepared(self, mode: str) -> sqlite3.Connection:
         location = f"file:{quote(os.fsencode(self._real))}?mode={mode}"
@@ -66,7 +87,10 @@ class Database:
         try:
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA cell_size_check = ON")
-            check_schema(connection, str(self.path))
+            # Read before the check: a change in between is noticed by check_schema_unchanged.
+            (self._schema_version,) = connection.execute("PRAGMA schema_version").fetchone()
+            #: Format version of the file.
+            self.format = check_schema(connection, str(self.path))
             if self.writable:
                 (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
                 if mode != "wal":
@@ -83,22 +107,20 @@ class Database:
             raise
         return connection
 
-    def _wal_size(self) -> int:
-        with contextlib.suppress(OSError):
-            return Path(f"{self._real}-wal").stat().st_size
-        return 0
-
     def _file_identity(self) -> tuple[int, ...]:
         try:
             found = self._real.stat()
         except OSError as error:
-            raise CollectionNotFoundError(
-                f"Collection: there is no file {self.path} ({error.strerror}). "
-                "If it was moved while it was open, put it back or open it in its new place."
-            ) from error
+            raise self._missing(error) from error
         same = (found.st_dev, found.st_ino)
         # SQLite does not notice changes of a file that is opened as immutable: compare times and sizes.
-        return (*same, found.st_mtime_ns, found.st_size, self._wal_size()) if self.immutable else same
+        return (*same, found.st_mtime_ns, found.st_size, log_size(self._real)) if self.immutable else same
+
+    def _missing(self, error: OSError) -> CollectionNotFoundError:
+        return CollectionNotFoundError(
+            f"Collection: there is no file {self.path} ({error.strerror}). "
+            "If it was moved while it was open, put it back or open it in its new place."
+        )
 
     def _is_same_file(self) -> bool:
         """Whether the opened file still has its name."""
@@ -121,7 +143,9 @@ class Database:
         self.immutable = False
         with self.errors():
             self._connection = self._connect()
+        note_closed(self._identity[:2])
         self._identity = self._file_identity()
+        note_opened(self._identity[:2])
         return True
 
     @contextlib.contextmanager
@@ -130,7 +154,7 @@ class Database:
         try:
             yield
         except sqlite3.Error as error:
-            raise _translated(error, self.path) from error
+            raise translated(error, self.path) from error
         except UnicodeDecodeError as error:
             raise CollectionFileError(
                 f"Collection: {self.path} is damaged: it contains text that is not valid UTF-8 ({error}). "
@@ -154,9 +178,29 @@ class Database:
         """A number that changes when another connection writes."""
         return int(self.value("PRAGMA data_version"))
 
+    def check_schema_unchanged(self) -> None:
+        """Raise an error if another program changed the tables since the file was opened; within a transaction."""
+        found = self.value("PRAGMA schema_version")
+        if found == self._schema_version:
+            return
+        version = check_schema(self._connection, str(self.path))
+        if version != self.format:
+            raise CollectionFileError(
+                f"Collection: {self.path} was upgraded to format version {version} while it was open. Open it again."
+            )
+        # SQLite also counts when pages are returned to the file system.
+        self._schema_version = found
+
+    def use_format(self, version: int) -> None:
+        """Go on with another format version, to which this connection has upgraded the file."""
+        self.format = version
+
     def size(self) -> int:
         """Size of the file and its log in bytes."""
-        return self._real.stat().st_size + self._wal_size()
+        try:
+            return self._real.stat().st_size + log_size(self._real)
+        except OSError as error:
+            raise self._missing(error) from error
 
     def add_function(self, name: str, n_arguments: int, function: Any) -> None:
         """Add a Python function to SQL."""
@@ -172,10 +216,28 @@ class Database:
     def writing(self) -> Iterator[None]:
         """Write transaction: all statements inside it take effect, or none; at the end they are on the disk."""
         self.check_not_replaced()
+        self._check_wal_not_removed()
         with self.errors(), self._transaction("BEGIN IMMEDIATE"):
             yield
-        # If the file was removed meanwhile, the write must not be reported as done.
+        # If the file or its log was removed meanwhile, the write must not be reported as done.
         self.check_not_replaced()
+        self._check_wal_not_removed()
+
+    def _check_wal_not_removed(self) -> None:
+        """Raise an error if the log was removed: SQLite goes on writing to it, and a crash would lose all of it."""
+        try:
+            found = Path(f"{self._real}-wal").stat()
+        except OSError:
+            identity = None
+        else:
+            identity = found.st_dev, found.st_ino
+        if self._wal is None:
+            self._wal = identity
+        elif identity != self._wal:
+            raise CollectionFileError(
+                f"Collection: {self.path}-wal was removed or replaced while the collection was open. "
+                "Close it now: that stores everything that was acknowledged. Then open it again."
+            )
 
     @contextlib.contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
@@ -235,6 +297,7 @@ class Database:
                         self._connection.execute("PRAGMA journal_mode = DELETE")
         finally:
             self._connection.close()
+            note_closed(self._identity[:2])
             if not self.writable and not self.immutable:
                 self._remove_wal()
 
@@ -245,44 +308,4 @@ class Database:
             if not Path(f"{self._real}-wal").exists() or not self._is_same_file():
                 return
             check_wal(self._real)
-            last = sqlite3.connect(f"file:{quote(os.fsencode(self._real))}?mode=rw", uri=True, timeout=0)
-            try:
-                last.execute("PRAGMA application_id").fetchone()
-            finally:
-                last.close()
-
-
-def _name(error: sqlite3.Error) -> str:
-    return getattr(error, "sqlite_errorname", "") or ""
-
-
-def _translated(error: sqlite3.Error, path: Path) -> CollectionError:
-    name = _name(error)
-    if name.startswith("SQLITE_READONLY_DBMOVED"):
-        return CollectionFileError(
-            f"Collection: {path} was moved or removed while it was open. Open it again."
-        )
-    if name.startswith("SQLITE_NOTADB") and is_model_file(path):
-        return CollectionFileError(
-            f"Collection.open: {path} is a model, not a collection. Load it with diffhash.load."
-        )
-    if name.startswith("SQLITE_NOTADB"):
-        return CollectionFileError(
-            f"Collection.open: {path} is not a collection ({error}). "
-            "If it was one, it is damaged: take it from a backup."
-        )
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_FORMAT")):
-        return CollectionFileError(f"Collection: {path} is damaged ({error}). Take it from a backup.")
-    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR", "SQLITE_TOOBIG", "SQLITE_NOLFS")):
-        return CollectionWriteError(
-            f"Collection: {path} could not be written or read ({error}). This call stored nothing; "
-            "what was stored before is still there. Make room on the disk and try again."
-        )
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return CollectionBusyError(f"Collection: {path} is in use by another program ({error}). Try again.")
-    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")):
-        return ReadOnlyCollectionError(
-            f"Collection: {path}, or the folder around it, cannot be written to or opened ({error}). "
-            f"If there is a file {path}-wal, copy both files to a folder that can be written to."
-        )
-    return CollectionError(f"Collection: {path}: {error} ({name or type(error).__name__}).")
+            self._open_briefly()

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...atomic_write import replacing
-from ...errors import InputError, MissingExtraError
+from ...errors import InputError, MissingExtraError, OutputFileError
+from ...output_files import OutputKind, starts_with
 from ...search import HammingIndex
 from ...search.faiss_index import import_faiss
 from ...types import CodeArray
@@ -18,10 +19,36 @@ from ..payload_json import to_json
 from ..protocol import Item
 from .snapshot import Snapshot
 
-__all__ = ["FORMATS", "codes_and_ids", "ids_path", "write_faiss", "write_npy", "write_parquet"]
+__all__ = [
+    "FORMATS",
+    "codes_and_ids",
+    "ids_file",
+    "ids_path",
+    "output_kind",
+    "write_faiss",
+    "write_npy",
+    "write_parquet",
+]
 
 #: Formats of exported files, which are also the usual endings of the files.
 FORMATS = ("parquet", "npy", "faiss")
+_PARQUET = OutputKind("Parquet file", starts_with(b"PAR1"))
+_FAISS = OutputKind("binary index of FAISS", starts_with(b"IB"))
+
+
+def output_kind(format_: str) -> OutputKind:
+    """What an export in this format writes, and may replace."""
+    # Imported here: opening and searching a collection does not need the readers of files.
+    from ...files import CODES_FILE
+
+    return {"parquet": _PARQUET, "npy": CODES_FILE, "faiss": _FAISS}[format_]
+
+
+def ids_file() -> OutputKind:
+    """The kind of the second file, with the ids."""
+    from ...files import IDS_FILE
+
+    return IDS_FILE
 
 
 def codes_and_ids(snapshot: Snapshot, modality: str) -> tuple[CodeArray, NDArray[Any]]:
@@ -39,26 +66,40 @@ def codes_and_ids(snapshot: Snapshot, modality: str) -> tuple[CodeArray, NDArray
 def write_npy(path: Path, codes: CodeArray, ids: NDArray[Any]) -> list[Path]:
     """Write codes to one file and ids to another one, which ends in ``.ids.npy``."""
     beside = ids_path(path)
-    for target, array in ((beside, ids), (path, codes)):
-        with replacing(target) as part, part.open("wb") as file:
-            np.save(file, array, allow_pickle=False)
+    with replacing(path, output_kind("npy")) as codes_part, replacing(beside, ids_file()) as ids_part:
+        _save(codes_part, codes)
+        _save(ids_part, ids)
     return [path, beside]
 
 
 def write_faiss(path: Path, codes: CodeArray, ids: NDArray[Any], n_bits: int) -> list[Path]:
     """Write a binary FAISS index with the ids. If they are strings, they go to a second file."""
-    faiss = import_faiss("Collection.export")
     numbers = ids if ids.dtype.kind == "i" else None
     index = HammingIndex(codes, numbers, n_bits=n_bits).to_faiss()
-    written = [path]
-    if numbers is None:
+    with replacing(path, output_kind("faiss")) as part:
+        _save_faiss(index, part, path)
+        if numbers is not None:
+            return [path]
         beside = ids_path(path)
-        with replacing(beside) as part, part.open("wb") as file:
-            np.save(file, ids, allow_pickle=False)
-        written.append(beside)
-    with replacing(path) as part:
+        with replacing(beside, ids_file()) as ids_part:
+            _save(ids_part, ids)
+    return [path, beside]
+
+
+def _save(part: Path, array: NDArray[Any]) -> None:
+    with part.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def _save_faiss(index: Any, part: Path, path: Path) -> None:
+    faiss = import_faiss("Collection.export")
+    try:
         faiss.write_index_binary(index, str(part))
-    return written
+    except RuntimeError as error:
+        # FAISS says the name of the temporary file and a line of its own source, but not the reason.
+        raise OutputFileError(
+            f"{path} cannot be written by FAISS. Is there room on the disk? ({error})"
+        ) from error
 
 
 def write_parquet(path: Path, blocks: Iterator[list[Item]], string_ids: bool, width: int) -> list[Path]:
@@ -78,7 +119,7 @@ def write_parquet(path: Path, blocks: Iterator[list[Item]], string_ids: bool, wi
             ("payload", pa.string()),
         ]
     )
-    with replacing(path) as part, pq.ParquetWriter(part, schema) as writer:
+    with replacing(path, output_kind("parquet")) as part, pq.ParquetWriter(part, schema) as writer:
         for items in blocks:
             rows = [
                 {

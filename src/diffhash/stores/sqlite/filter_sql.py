@@ -22,6 +22,7 @@ from ..payload_json import to_json
 from .database import Database
 from .modality_codes import ModalityCodes
 from .payloads import indexed_fields
+from .sqlite_errors import damage_is_reported
 
 __all__ = ["add_functions", "select_rows"]
 
@@ -56,7 +57,8 @@ def _value(payload: str, name: str, kind: int) -> Any:
 
 def select_rows(db: Database, node: Node, stored: ModalityCodes) -> BoolArray:
     """Mask of the rows of an index whose objects match; within a transaction."""
-    return _select(db, node, stored, indexed_fields(db))
+    with damage_is_reported(db.path):
+        return _select(db, node, stored, indexed_fields(db))
 
 
 def _select(db: Database, node: Node, stored: ModalityCodes, fields: Mapping[str, int]) -> BoolArray:
@@ -239,5 +241,8 @@ def _texts(value: Any) -> set[str]:
 
 def _keys(db: Database, source: str, values: list[Any]) -> NDArray[np.int64]:
     # One long text is read several times faster than many rows.
-    text = db.value(f"SELECT group_concat(key) FROM {source}", values)
+    statement = f"SELECT group_concat(key), total(typeof(key) <> 'integer') FROM {source}"
+    text, n_wrong = db.execute(statement, values).fetchone()
+    if n_wrong:
+        raise ValueError("a key in the index of payload fields is not a number")
     return np.empty(0, dtype=np.int64) if text is None else np.fromstring(text, dtype=np.int64, sep=",")

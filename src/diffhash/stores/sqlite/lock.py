@@ -5,8 +5,8 @@ database itself: POSIX drops all locks that a process has on a file when the pro
 of that file, so SQLite would lose its own locks.
 
 The lock file also contains the identity of the database that its holder writes to. SQLite finds a
-write-ahead log (WAL) by its name alone. If a writer was killed and another file has the name of its
-database now, SQLite would read the log into the wrong file.
+write-ahead log (WAL) by its name alone. If a writer left a log and another file has the name of its
+database now, SQLite would read the log into the wrong file. The text is kept as long as there is a log.
 """
 
 from __future__ import annotations
@@ -19,9 +19,13 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from ...errors import CollectionBusyError, CollectionFileError, ReadOnlyCollectionError
+from ...errors import CollectionBusyError, CollectionFileError
+from .sqlite_errors import os_errors_translated
 
-__all__ = ["WriterLock", "check_wal"]
+__all__ = ["LOGS", "WriterLock", "check_wal", "log_size"]
+
+#: Endings of the files that SQLite reads into a database when it opens it.
+LOGS = ("-wal", "-journal")
 
 try:
     import fcntl
@@ -42,9 +46,10 @@ class WriterLock:
     def __init__(self, path: Path, timeout: float, *, caller: str) -> None:
         self._name = os.path.realpath(path)
         self._path = Path(f"{self._name}-lock")
-        self._marked = self._released = False
+        self._caller = caller
+        self._released = False
         deadline = time.monotonic() + timeout
-        while not self._try(caller):
+        while not self._try():
             if time.monotonic() >= deadline:
                 raise CollectionBusyError(
                     f"{caller}: {path} is being written to by another process or another Collection. "
@@ -52,12 +57,12 @@ class WriterLock:
                 )
             time.sleep(min(0.02, max(0.0, deadline - time.monotonic())))
 
-    def _try(self, caller: str) -> bool:
+    def _try(self) -> bool:
         with _locked_guard:
             # A forked child inherits the dict, but not the locks: _is_locked compares the process id.
             if _is_locked(self._name):
                 return False
-            handle = self._open(caller)
+            handle = self._open()
             if not _lock(handle):
                 os.close(handle)
                 return False
@@ -66,34 +71,43 @@ class WriterLock:
                 return False
             self._handle = handle
             # If the last holder was killed, its text is still in the file.
-            _locked[self._name] = os.getpid(), os.read(handle, 100).decode("ascii", "replace")
+            _locked[self._name] = os.getpid(), os.read(handle, 200).decode("ascii", "replace")
             return True
 
-    def mark(self, identity: str) -> None:
-        """Write into the lock file which database its holder writes to: inode, and identity of the collection."""
+    def mark_file(self) -> None:
+        """Do as :meth:`mark`, before the file is opened: opening it can already leave a log, if it is interrupted."""
+        self.mark(_identity(self._name))
+
+    def mark(self, *identities: str) -> None:
+        """Write into the lock file which database its holder writes to: inode, and identity of the collection.
+
+        An upgrade changes the identity, so there can be two. As long as the new one is only in the log, the file
+        itself has the old one.
+        """
+        with os_errors_translated(self._path, self._caller):
+            number = str(Path(self._name).stat().st_ino)
+        if log_size(self._name):
+            before, *known = _locked[self._name][1].split(" ")
+            identities = (*identities, _identity(self._name), *(known if before == number else ()))
         # Without the number of the device, which may change after a restart.
-        self._write(f"{Path(self._name).stat().st_ino} {identity}")
+        self._write(" ".join([number, *dict.fromkeys(identities)]))
 
     def clear_mark(self) -> None:
         """Empty the lock file: there is no write-ahead log that could belong to another file."""
         self._write("")
 
     def _write(self, text: str) -> None:
-        self._marked = True
-        os.ftruncate(self._handle, 0)
-        os.lseek(self._handle, 0, os.SEEK_SET)
-        os.write(self._handle, text.encode())
+        with os_errors_translated(self._path, self._caller):
+            # Written first, then cut: if the process is killed in between, there is still a text.
+            os.lseek(self._handle, 0, os.SEEK_SET)
+            os.write(self._handle, text.encode())
+            os.ftruncate(self._handle, len(text.encode()))
         with _locked_guard:
             _locked[self._name] = os.getpid(), text
 
-    def _open(self, caller: str) -> int:
-        try:
+    def _open(self) -> int:
+        with os_errors_translated(self._path, self._caller):
             return os.open(self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o666)
-        except OSError as error:
-            raise ReadOnlyCollectionError(
-                f"{caller}: {self._path.parent} cannot be written to ({error.strerror}). "
-                "Open the collection for reading, or copy it to a folder of yours."
-            ) from error
 
     def _has_its_name(self, handle: int) -> bool:
         """Whether the locked file still has its name; its last holder may just have removed it."""
@@ -107,9 +121,10 @@ class WriterLock:
             if self._released or not _is_locked(self._name):
                 return
             self._released = True
-            _, owner = _locked.pop(self._name)
-            # If this process wrote no text, keep the text of a killed writer. The name may belong to another file now.
-            ours = (self._marked or not owner) and self._has_its_name(self._handle)
+            del _locked[self._name]
+            # The text says to which file the log belongs, so it stays while there is a log: of a killed writer, or
+            # of this one if others were still reading. The name of the lock may belong to another file now.
+            ours = not log_size(self._name) and self._has_its_name(self._handle)
             with contextlib.suppress(OSError):
                 if ours and fcntl is not None:
                     self._path.unlink()
@@ -122,12 +137,25 @@ class WriterLock:
                     self._path.unlink()
 
 
+def log_size(path: str | os.PathLike[str]) -> int:
+    """Size of the logs of a database, which SQLite reads into the file that has its name; 0 if there are none.
+
+    Besides the write-ahead log there can be a rollback journal, if a process was killed while it opened or
+    closed the file.
+    """
+    size = 0
+    for suffix in LOGS:
+        with contextlib.suppress(OSError):
+            size += Path(f"{os.fspath(path)}{suffix}").stat().st_size
+    return size
+
+
 def check_wal(path: Path) -> None:
-    """Raise an error if the write-ahead log beside a file belongs to another file that had its name."""
+    """Raise an error if the log beside a file belongs to another file that had its name."""
     name = os.path.realpath(path)
     # If the lock file cannot be read because it is locked, the log belongs to its holder.
     with contextlib.suppress(FileNotFoundError, PermissionError):
-        if not Path(f"{name}-wal").stat().st_size:
+        if not log_size(name):
             return
         with _locked_guard:
             # Not read from the file if this process holds the lock: closing the handle would release it.
@@ -135,12 +163,17 @@ def check_wal(path: Path) -> None:
                 _locked[name][1] if _is_locked(name) else Path(f"{name}-lock").read_text("ascii", "replace")
             )
         if owner and not _belongs(owner, name):
+            log = _named_log(path)
             raise CollectionFileError(
-                f"Collection: {path}-wal was not written for the file that is {path} now, and may hold the last "
-                f"writes. If all these files were copied or restored together, remove {path}-lock and nothing else. "
+                f"Collection: {log} was not written for the file that is {path} now, and may hold the last writes. "
+                f"If all these files were copied or restored together, remove {path}-lock and nothing else. "
                 f"If {path} was replaced while it was being written to, put the old file back. "
-                f"To give up the last writes, move {path}-wal, {path}-shm and {path}-lock away."
+                f"To give up the last writes, move {log}, {path}-shm and {path}-lock away."
             )
+
+
+def _named_log(path: Path) -> str:
+    return next((f"{path}{suffix}" for suffix in LOGS if Path(f"{path}{suffix}").exists()), f"{path}-wal")
 
 
 def _is_locked(name: str) -> bool:
@@ -149,8 +182,8 @@ def _is_locked(name: str) -> bool:
 
 def _belongs(owner: str, name: str) -> bool:
     """Whether the text of a lock file is about the file that has the name now."""
-    number, _, identity = owner.partition(" ")
-    return number == str(Path(name).stat().st_ino) and _identity(name) in (identity, "")
+    number, *identities = owner.split(" ")
+    return number == str(Path(name).stat().st_ino) and _identity(name) in (*identities, "")
 
 
 def _identity(name: str) -> str:
@@ -159,6 +192,13 @@ def _identity(name: str) -> str:
         # Read with SQLite, not with a file handle of our own: see the top of this file.
         connection = sqlite3.connect(f"file:{quote(os.fsencode(name))}?mode=ro&immutable=1", uri=True)
         try:
+            connection.execute("PRAGMA trusted_schema = OFF")
+            # The schema is not checked yet: if "meta" is a view, reading it may take for ever.
+            row = connection.execute(
+                "SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')"
+            ).fetchone()
+            if row is not None:
+                return ""
             row = connection.execute("SELECT value FROM meta WHERE name = 'identity'").fetchone()
         finally:
             connection.close()

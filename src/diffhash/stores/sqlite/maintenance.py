@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...codes import code_bytes
-from ...errors import InputError
+from ...errors import CollectionFileError, InputError, OutputFileError
 from ...model import HashModel, model_of
-from ...validation import check_choice
+from ...output_files import is_same_file
+from ...validation import check_choice, check_path
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
 from .model_loading import check_n_bits, copy_model
 from .payloads import indexed_fields
 from .reading import ReadMixin
 from .rewrite import encode_all, rewrite_streams
-from .schema import FORMAT_VERSION
+from .schema import BESIDE, FORMAT_VERSION, new_identity
+from .snapshot import Snapshot
 from .stored_model import store_model
+from .upgrade import upgrade_format
 from .verify import VerifyReport, verify
 
 if TYPE_CHECKING:
@@ -83,7 +86,7 @@ class MaintenanceMixin(ReadMixin):
             n_codes = {name: len(stored) for name, stored in snapshot.modality_codes.items()}
             return CollectionStats(
                 path=os.fspath(self.path),
-                format_version=FORMAT_VERSION,
+                format_version=self._db.format,
                 model=self.model.method,
                 n_bits=snapshot.n_bits,
                 n_objects=len(self),
@@ -108,6 +111,47 @@ class MaintenanceMixin(ReadMixin):
         """
         with self._reading():
             return verify(self._db, self._load_model)
+
+    def upgrade(self) -> bool:
+        """Bring the file to the newest format; content and search results do not change.
+
+        Files of format 1 can be read and written without it. Format 2 finds more kinds of damage: see
+        the page about collections. Older releases of diffhash cannot read it. The upgrade is one
+        transaction. While it runs, the disk must hold a second copy of the payloads. Whoever has the
+        file open for reading is told to open it again.
+
+        Returns
+        -------
+        bool
+            False if the file had the newest format already.
+
+        Raises
+        ------
+        CollectionFileError
+            If the file is damaged; nothing was changed.
+        """
+        caller = "Collection.upgrade"
+        with self._writing(caller) as (snapshot, after_commit):
+            if self._db.format == FORMAT_VERSION:
+                return False
+            problems = verify(self._db, self._load_model).problems
+            if problems:
+                raise CollectionFileError(
+                    f"{caller}: {self.path} is damaged and was not upgraded: {problems[0]}. "
+                    "Take the file from a backup."
+                )
+            identity = new_identity()
+            # The log of this transaction belongs to the file before and after it.
+            self._mark(snapshot.identity, identity)
+            upgrade_format(self._db, identity)
+            after_commit.append(self._use_new_format)
+        return True
+
+    def _use_new_format(self) -> None:
+        self._db.use_format(FORMAT_VERSION)
+        with self._db.reading():
+            self._snapshot = Snapshot(self._db)
+        self._mark(self._snapshot.identity)
 
     def compact(self) -> None:
         """Free the space of removed and replaced objects, and join small segments.
@@ -157,7 +201,8 @@ class MaintenanceMixin(ReadMixin):
 
         Parameters
         ----------
-        path : file to write; an existing file is replaced
+        path : file to write
+            An existing file of the same format is replaced. A file of another kind never is.
         format : "parquet", "npy" or "faiss"
             Parquet has a row for each code: id, modality, code and payload. ``npy`` holds the codes; the ids
             are in a second file that ends in ``.ids.npy``. ``faiss`` is a binary index with the ids. If they
@@ -171,7 +216,8 @@ class MaintenanceMixin(ReadMixin):
         """
         caller = "Collection.export"
         format = check_choice(format, "format", FORMATS, caller=caller)  # noqa: A001
-        target = Path(path)
+        target = check_path(path, caller=caller)
+        self._check_not_own_file(target, caller)
         with self._reading() as snapshot:
             if format == "parquet":
                 chosen = None if modality is None else self._known_modality(modality, snapshot, caller)
@@ -185,3 +231,10 @@ class MaintenanceMixin(ReadMixin):
             if format == "npy":
                 return write_npy(target, codes, ids)
             return write_faiss(target, codes, ids, snapshot.n_bits)
+
+    def _check_not_own_file(self, target: Path, caller: str) -> None:
+        """Raise an error if an export would replace the collection, or a file that SQLite keeps beside it."""
+        if is_same_file(target, [f"{self.path}{suffix}" for suffix in ("", *BESIDE)]):
+            raise OutputFileError(
+                f"{caller}: {target} belongs to the collection itself. Choose another name."
+            )

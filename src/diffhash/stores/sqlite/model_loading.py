@@ -15,6 +15,7 @@ from ...model import HashModel
 from ...model.featurizer_state import add_featurizers
 from ...native.argument_checks import MAX_BITS
 from ...validation import known_modality
+from .sqlite_errors import FOREIGN_ERRORS
 
 __all__ = [
     "check_featurizers",
@@ -91,8 +92,10 @@ def _read(data: bytes, path: Path, modalities: tuple[str, ...], kernel: Any, str
         given = kernel if isinstance(kernel, Mapping) else dict.fromkeys(modalities, kernel)
         try:
             return read(kernel={m: given.get(m) or AbsentKernel(path) for m in modalities})
-        except (ModelFileError, ParameterError):
+        except FOREIGN_ERRORS:
             raise damaged(path, error) from error
+    except FOREIGN_ERRORS as error:
+        raise damaged(path, repr(error)) from error
 
 
 def damaged(path: Path, problem: object) -> CollectionFileError:

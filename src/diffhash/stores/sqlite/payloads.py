@@ -17,35 +17,75 @@ from numpy.typing import NDArray
 from ...errors import CollectionFileError
 from ..filter_syntax import kind_of
 from .database import Database
+from .sqlite_errors import damage_is_reported
+from .totals import PAYLOADS, add_to_total
 
 __all__ = [
     "delete_payloads",
     "fetch_payloads",
     "index_field",
     "indexed_fields",
+    "payload_checksum",
+    "read_payload",
     "store_payloads",
 ]
 
 _BLOCK = 10_000
 
 
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
+
+
+#: Python would accept NaN and Infinity, which are never stored.
+_decode = json.JSONDecoder(parse_constant=_refuse).decode
+
+
+def payload_checksum(format_: int, key: int, text: str) -> int:
+    """Checksum of a payload. From format 2 on it also covers the key: to whom the payload belongs."""
+    start = zlib.crc32(f"{key} ".encode()) if format_ >= 2 else 0
+    return zlib.crc32(text.encode(), start)
+
+
+def read_payload(db: Database, key: int, crc: Any, text: Any) -> dict[str, Any]:
+    """A stored payload as a dict; an error if it was changed."""
+    if not isinstance(text, str) or crc != payload_checksum(db.format, key, text):
+        raise CollectionFileError(
+            f"Collection: {db.path} is damaged: the checksum of payload {key} is wrong. "
+            "Take the file from a backup."
+        )
+    try:
+        payload = _decode(text)
+        if not isinstance(payload, dict):
+            raise TypeError(f"it is a {type(payload).__name__}")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise CollectionFileError(
+            f"Collection: {db.path} is damaged: payload {key} is not a JSON object ({error}). "
+            "Take the file from a backup."
+        ) from error
+    return payload
+
+
 def store_payloads(db: Database, keys: NDArray[np.int64], texts: Sequence[str | None]) -> None:
     """Store or replace the payloads of objects; within a transaction."""
     rows = [
-        (key, zlib.crc32(text.encode()), text)
+        (key, payload_checksum(db.format, key, text), text)
         for key, text in zip(keys.tolist(), texts, strict=True)
         if text is not None
     ]
     if not rows:
         return
+    stored = np.array([row[0] for row in rows], dtype=np.int64)
     fields = indexed_fields(db)
     if fields:
-        _delete_entries(db, fields, np.array([row[0] for row in rows], dtype=np.int64))
+        _delete_entries(db, fields, stored)
+    _take_from_total(db, stored)
     db.executemany(
         "INSERT INTO payloads (key, crc, payload) VALUES (?, ?, ?) "
         "ON CONFLICT (key) DO UPDATE SET crc = excluded.crc, payload = excluded.payload",
         rows,
     )
+    add_to_total(db, PAYLOADS, len(rows), sum(row[1] for row in rows))
     if fields:
         _insert_entries(db, _entries(fields, ((key, json.loads(text)) for key, _, text in rows)))
 
@@ -55,31 +95,44 @@ def delete_payloads(db: Database, keys: NDArray[np.int64]) -> None:
     fields = indexed_fields(db)
     if fields:
         _delete_entries(db, fields, keys)
+    _take_from_total(db, keys)
     db.executemany("DELETE FROM payloads WHERE key = ?", ((key,) for key in keys.tolist()))
+
+
+def _take_from_total(db: Database, keys: NDArray[np.int64]) -> None:
+    """Take payloads that are going to be replaced or removed out of the total."""
+    if db.format < 2 or not len(keys):
+        return
+    largest = db.value("SELECT max(key) FROM payloads")
+    # New objects have larger keys than all others, as a rule.
+    if largest is None or largest < int(keys.min()):
+        return
+    with damage_is_reported(db.path):
+        for count, crc in _rows_of(db, keys, "SELECT count(*), total(p.crc)"):
+            add_to_total(db, PAYLOADS, -count, -int(crc))
 
 
 def fetch_payloads(db: Database, keys: NDArray[np.int64]) -> dict[int, dict[str, Any]]:
     """Payloads by key; keys without a payload are left out."""
-    found: dict[int, dict[str, Any]] = {}
-    distinct = np.unique(keys).tolist()
-    for begin in range(0, len(distinct), _BLOCK):
+    rows = _rows_of(db, np.unique(keys), "SELECT p.key, p.crc, p.payload")
+    return {key: read_payload(db, key, crc, text) for key, crc, text in rows}
+
+
+def _rows_of(db: Database, keys: NDArray[np.int64], select: str) -> Iterator[tuple[Any, ...]]:
+    """Rows of ``payloads`` (called p) with these keys, which differ."""
+    numbers = keys.tolist()
+    for begin in range(0, len(numbers), _BLOCK):
         # The keys are bound as one JSON text, which SQLite splits: a statement takes only so many values.
-        rows = db.execute(
-            "SELECT p.key, p.crc, p.payload FROM json_each(?) AS wanted JOIN payloads AS p ON p.key = wanted.value",
-            (json.dumps(distinct[begin : begin + _BLOCK]),),
+        yield from db.execute(
+            f"{select} FROM json_each(?) AS wanted JOIN payloads AS p ON p.key = wanted.value",
+            (json.dumps(numbers[begin : begin + _BLOCK]),),
         )
-        for key, crc, text in rows:
-            if not isinstance(text, str) or crc != zlib.crc32(text.encode()):
-                raise CollectionFileError(
-                    f"Collection: {db.path} is damaged: the checksum of payload {key} is wrong."
-                )
-            found[key] = json.loads(text)
-    return found
 
 
 def indexed_fields(db: Database) -> dict[str, int]:
     """Number of each indexed field, by name."""
-    return {name.decode(): field for field, name in db.execute("SELECT field, name FROM fields")}
+    with damage_is_reported(db.path):
+        return {name.decode(): field for field, name in db.execute("SELECT field, name FROM fields")}
 
 
 def index_field(db: Database, name: str) -> None:
@@ -88,9 +141,13 @@ def index_field(db: Database, name: str) -> None:
         return
     field = db.execute("INSERT INTO fields (name) VALUES (?)", (name.encode(),)).lastrowid
     assert field is not None
-    payloads = ((key, json.loads(text)) for key, text in db.execute("SELECT key, payload FROM payloads"))
-    # Sorted as the table is, so that it is written sequentially.
-    _insert_entries(db, sorted(_entries({name: field}, payloads)))
+    payloads = (
+        (key, read_payload(db, key, crc, text))
+        for key, crc, text in db.execute("SELECT key, crc, payload FROM payloads")
+    )
+    with damage_is_reported(db.path):
+        # Sorted as the table is, so that it is written sequentially.
+        _insert_entries(db, sorted(_entries({name: field}, payloads)))
 
 
 def _entries(
@@ -109,7 +166,8 @@ def _insert_entries(db: Database, entries: Iterable[tuple[int, int, Any, int]]) 
 
 
 def _delete_entries(db: Database, fields: Mapping[str, int], keys: NDArray[np.int64]) -> None:
-    db.executemany(
-        "DELETE FROM field_values WHERE field = ? AND kind = ? AND value = ? AND key = ?",
-        _entries(fields, fetch_payloads(db, keys).items()),
-    )
+    with damage_is_reported(db.path):
+        db.executemany(
+            "DELETE FROM field_values WHERE field = ? AND kind = ? AND value = ? AND key = ?",
+            _entries(fields, fetch_payloads(db, keys).items()),
+        )

@@ -13,6 +13,7 @@ from ...types import CodeArray
 from ..ids import Ids, check_kind, read_ids
 from . import segments
 from .database import Database
+from .description import next_generation, set_meta
 from .segments import STRING_IDS, codes_stream, removals_stream
 from .snapshot import Snapshot
 from .string_ids import pack_strings
@@ -43,10 +44,8 @@ def rewrite_streams(db: Database, snapshot: Snapshot, codes: Mapping[str, CodeAr
         keys = np.unique(np.concatenate(kept))
         for begin in range(0, len(keys), _BLOCK):
             block_keys = keys[begin : begin + _BLOCK]
-            segments.append(
-                db, STRING_IDS, begin, block_keys, pack_strings(snapshot.string_ids.of(block_keys))
-            )
-    db.execute("UPDATE meta SET value = value + 1 WHERE name = 'generation'")
+            segments.append(db, STRING_IDS, begin, block_keys, pack_strings(snapshot.ids_of(block_keys)))
+    set_meta(db, {"generation": next_generation(snapshot.generation)})
 
 
 def encode_all(snapshot: Snapshot, model: HashModel, features: Any, *, caller: str) -> dict[str, CodeArray]:

@@ -16,6 +16,13 @@ A reader that knows how many entries of each stream it has read can read the res
 Payloads are compact JSON in which equal values are equal texts (``payload_json.to_json``). Filters rely
 on that, so it is part of the format. So are the packed numbers (``packed_numbers``) and strings
 (``string_ids``).
+
+Format 2 adds checksums that also cover what belongs together: see :mod:`.seal` and :mod:`.totals`.
+
+To add a table to the format, add its statement to ``_TABLES``. The check of a file runs these statements
+in an empty database and compares the whole schema, so it also knows what SQLite makes by itself: indexes
+of keys, and the shadow tables of a virtual table. A table is always written by statements of our own,
+inside our own transactions. Triggers and views are never part of the format.
 """
 
 from __future__ import annotations
@@ -23,41 +30,57 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from ...errors import CollectionFileError, NewerCollectionError
+from ...output_files import OutputKind
+from .seal import seal
 
 __all__ = [
     "APPLICATION_ID",
+    "BESIDE",
+    "COLLECTION_FILE",
     "FORMAT_VERSION",
     "SQLITE_HEADER",
+    "added_tables",
     "check_schema",
     "is_collection_file",
     "new_file",
+    "new_identity",
 ]
 
 #: First bytes of every SQLite file.
 SQLITE_HEADER = b"SQLite format 3\0"
+#: Endings of the files beside an open collection: those of SQLite, and the lock.
+BESIDE = ("-wal", "-shm", "-journal", "-lock")
 #: "dhsh". SQLite reserves this number for the program that a file belongs to.
 APPLICATION_ID = 0x64687368
 #: Goes up when older releases cannot read what this one writes.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
-_TABLES = {
-    "meta": "CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL)",
-    "segments": (
-        "CREATE TABLE segments (stream INTEGER NOT NULL, start INTEGER NOT NULL, count INTEGER NOT NULL, "
-        "crc INTEGER NOT NULL, keys BLOB NOT NULL, data BLOB NOT NULL, UNIQUE (stream, start))"
-    ),
-    "payloads": "CREATE TABLE payloads (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, payload TEXT NOT NULL)",
-    "fields": "CREATE TABLE fields (field INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE)",
-    "field_values": (
-        "CREATE TABLE field_values (field INTEGER NOT NULL, kind INTEGER NOT NULL, value NOT NULL, "
-        "key INTEGER NOT NULL, PRIMARY KEY (field, kind, value, key)) WITHOUT ROWID"
+_FORMAT_1 = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL)",
+    "CREATE TABLE segments (stream INTEGER NOT NULL, start INTEGER NOT NULL, count INTEGER NOT NULL, "
+    "crc INTEGER NOT NULL, keys BLOB NOT NULL, data BLOB NOT NULL, UNIQUE (stream, start))",
+    "CREATE TABLE payloads (key INTEGER PRIMARY KEY, crc INTEGER NOT NULL, payload TEXT NOT NULL)",
+    "CREATE TABLE fields (field INTEGER PRIMARY KEY, name BLOB NOT NULL UNIQUE)",
+    "CREATE TABLE field_values (field INTEGER NOT NULL, kind INTEGER NOT NULL, value NOT NULL, "
+    "key INTEGER NOT NULL, PRIMARY KEY (field, kind, value, key)) WITHOUT ROWID",
+)
+#: Statements that make the tables of each format.
+_TABLES: dict[int, tuple[str, ...]] = {
+    1: _FORMAT_1,
+    2: (
+        *_FORMAT_1,
+        "CREATE TABLE totals (part INTEGER PRIMARY KEY, count INTEGER NOT NULL, crc INTEGER NOT NULL)",
     ),
 }
+_SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 
 def new_file(model: bytes, n_bits: int, modalities: Sequence[str]) -> bytes:
@@ -66,21 +89,33 @@ def new_file(model: bytes, n_bits: int, modalities: Sequence[str]) -> bytes:
     try:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
-        for statement in _TABLES.values():
+        for statement in _TABLES[FORMAT_VERSION]:
             connection.execute(statement)
         meta: dict[str, Any] = {
-            "identity": secrets.token_hex(16),
+            "identity": new_identity(),
             "generation": 0,
             "id_kind": "",
             "next_key": 0,
             "n_bits": n_bits,
             "modalities": json.dumps(list(modalities)),
             "model": model,
+            "model_sha256": sha256(model).hexdigest(),
         }
         connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+        seal(connection)
         return connection.serialize()
     finally:
         connection.close()
+
+
+def new_identity() -> str:
+    """A random name of a collection."""
+    return secrets.token_hex(16)
+
+
+def added_tables(version: int) -> tuple[str, ...]:
+    """Statements that make the tables which a format has in addition to the format before it."""
+    return tuple(statement for statement in _TABLES[version] if statement not in _TABLES[version - 1])
 
 
 def is_collection_file(path: Path) -> bool:
@@ -90,8 +125,12 @@ def is_collection_file(path: Path) -> bool:
     return head.startswith(SQLITE_HEADER) and head[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
-def check_schema(connection: sqlite3.Connection, path: str) -> None:
-    """Raise an error if a file is not a collection, or not one that this release can read."""
+#: What a new collection may replace, if the user says so.
+COLLECTION_FILE = OutputKind("collection", is_collection_file, is_collection=True)
+
+
+def check_schema(connection: sqlite3.Connection, path: str) -> int:
+    """Format version of a file; an error if it is not a collection, or not one that this release can read."""
     (mark,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if mark != APPLICATION_ID:
@@ -104,15 +143,28 @@ def check_schema(connection: sqlite3.Connection, path: str) -> None:
             f"Collection.open: {path} has format version {version}; this diffhash reads up to "
             f"{FORMAT_VERSION}. Upgrade diffhash."
         )
-    if version < 1:
+    if version not in _TABLES:
         raise CollectionFileError(
             f"Collection.open: {path} has format version {version}, which does not exist."
         )
-    rows = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    found, expected = Counter(connection.execute(_SCHEMA).fetchall()), _schema(_TABLES[version])
     # A file with triggers or views was not made by diffhash; they would run with our statements.
-    if dict(rows) != _TABLES:
-        strange = sorted(set(dict(rows).items()) ^ set(_TABLES.items()))
+    if found != expected:
+        strange = sorted({f"{kind} {name}" for kind, name, *_ in (found - expected) + (expected - found)})
         raise CollectionFileError(
             f"Collection.open: {path} does not have the tables of a collection "
-            f"({', '.join(sorted({name for name, _ in strange}))}). It was changed by another program."
+            f"({', '.join(strange)}). It was changed by another program."
         )
+    return int(version)
+
+
+@cache
+def _schema(statements: tuple[str, ...]) -> Counter[tuple[Any, ...]]:
+    """Everything that is in the schema of a database after these statements, with types and texts."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for statement in statements:
+            connection.execute(statement)
+        return Counter(connection.execute(_SCHEMA).fetchall())
+    finally:
+        connection.close()

@@ -172,7 +172,7 @@ class SearchMixin(ReadMixin):
         if snapshot.id_kind != "str":
             return keys, found.distances
         ids = np.empty(keys.size, dtype=object)
-        ids[:] = snapshot.string_ids.of(keys.ravel())
+        ids[:] = snapshot.ids_of(keys.ravel())
         return ids.reshape(keys.shape), found.distances
 
     def _search_encoded(

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...codes import code_bytes
-from ...errors import CodeError, CollectionFileError
-from ...native.argument_checks import MAX_BITS
+from ...errors import CollectionFileError
 from ...types import BoolArray
 from ..ids import Ids
 from . import segments
 from .database import Database
+from .description import Description, read_description
 from .modality_codes import ModalityCodes, code_block, from_parts
 from .segments import STRING_IDS, codes_stream, removals_stream
+from .sqlite_errors import damage_is_reported
 from .string_ids import StringIds
 
 __all__ = ["Snapshot"]
@@ -42,66 +43,80 @@ class Snapshot:
     """
 
     def __init__(self, db: Database) -> None:
-        meta = _read_meta(db)
-        self.identity: str = meta["identity"]
-        self.generation: int = meta["generation"]
-        self.n_bits: int = meta["n_bits"]
-        self.modalities: tuple[str, ...] = meta["modalities"]
-        self.id_kind: str = meta["id_kind"]
-        self.next_key: int = meta["next_key"]
+        described = read_description(db)
+        self.identity = described.identity
+        self.generation = described.generation
+        self.n_bits = described.n_bits
+        self.modalities = described.modalities
+        self.id_kind = described.id_kind
+        self.next_key = described.next_key
         self.string_ids = StringIds()
         self.modality_codes: dict[str, ModalityCodes] = {}
-        try:
+        self._path = db.path
+        with damage_is_reported(db.path):
             for number, modality in enumerate(self.modalities):
-                parts = ((part.keys, part.data) for part in segments.read(db, codes_stream(number), 0))
-                self.modality_codes[modality] = from_parts(self.n_bits, parts)
-            self._read_string_ids(db)
-            self._read_removals(db)
-        except (ValueError, CodeError) as error:
-            raise _damaged(db, error) from error
+                parts = self._code_segments(db, described, number, 0)
+                self.modality_codes[modality] = from_parts(
+                    self.n_bits, ((part.keys, part.data) for part in parts)
+                )
+            self._read_string_ids(db, described)
+            self._read_removals(db, described)
 
     def refresh(self, db: Database) -> Snapshot:
         """Read what others have written since. Returns a new snapshot if the streams were rewritten."""
-        meta = self._read_own_meta(db)
-        if meta["generation"] != self.generation:
+        described = self._read_own_description(db)
+        if described.generation != self.generation:
             return Snapshot(db)
-        self.id_kind, self.next_key = meta["id_kind"], meta["next_key"]
+        self.id_kind, self.next_key = described.id_kind, described.next_key
         width = code_bytes(self.n_bits)
-        try:
+        with damage_is_reported(db.path):
             # String ids come first: a search in another thread may find a new code at once and reads its id.
-            self._read_string_ids(db)
+            self._read_string_ids(db, described)
             for number, modality in enumerate(self.modalities):
                 stored = self.modality_codes[modality]
-                for part in segments.read(db, codes_stream(number), stored.n_positions):
+                for part in self._code_segments(db, described, number, stored.n_positions):
                     codes = code_block(part.data, len(part.keys), width)
                     stored.add(codes[part.skip :], part.keys[part.skip :])
-            self._read_removals(db)
-        except (ValueError, CodeError) as error:
-            raise _damaged(db, error) from error
+            self._read_removals(db, described)
         return self
 
     def reread(self, db: Database) -> Snapshot:
         """A new snapshot of the same collection; this one may be incomplete."""
-        self._read_own_meta(db)
+        self._read_own_description(db)
         return Snapshot(db)
 
-    def _read_own_meta(self, db: Database) -> dict[str, Any]:
+    def _read_own_description(self, db: Database) -> Description:
         """The description of the collection; an error if the file holds another collection now."""
-        meta = _read_meta(db)
-        if meta["identity"] != self.identity:
+        described = read_description(db)
+        if described.identity != self.identity:
             raise CollectionFileError(
                 f"Collection: {db.path} was replaced by another collection while it was open. Open it again."
             )
-        return meta
+        return described
 
-    def _read_string_ids(self, db: Database) -> None:
-        for part in segments.read(db, STRING_IDS, len(self.string_ids)):
+    def _code_segments(
+        self, db: Database, described: Description, number: int, known: int
+    ) -> Iterator[segments.Segment]:
+        stream = codes_stream(number)
+        return segments.read(db, stream, known, width=code_bytes(self.n_bits), total=described.total(stream))
+
+    def _read_string_ids(self, db: Database, described: Description) -> None:
+        total = described.total(STRING_IDS)
+        for part in segments.read(db, STRING_IDS, len(self.string_ids), width=None, total=total):
             self.string_ids.append(part.keys, part.data, part.skip)
 
-    def _read_removals(self, db: Database) -> None:
+    def _read_removals(self, db: Database, described: Description) -> None:
         for number, modality in enumerate(self.modalities):
-            stored = self.modality_codes[modality]
-            for part in segments.read(db, removals_stream(number), stored.n_removals):
+            stored, stream = self.modality_codes[modality], removals_stream(number)
+            parts = segments.read(
+                db,
+                stream,
+                stored.n_removals,
+                width=0,
+                most=stored.n_positions,
+                total=described.total(stream),
+            )
+            for part in parts:
                 positions = part.keys[part.skip :]
                 if positions.min() < 0 or positions.max() >= stored.n_positions:
                     raise ValueError("a code was removed that never existed")
@@ -109,11 +124,17 @@ class Snapshot:
 
     def ids_of(self, keys: NDArray[np.int64]) -> list[Any]:
         """Ids of keys, as Python ints or strings."""
-        return self.string_ids.of(keys) if self.id_kind == "str" else keys.tolist()
+        if self.id_kind != "str":
+            return list(keys.tolist())
+        with damage_is_reported(self._path):
+            return self.string_ids.of(keys)
 
     def keys_of(self, ids: Ids) -> NDArray[np.int64]:
         """Keys of ids. A string that was never stored gets -1, which is not the key of any object."""
-        return self.string_ids.keys_of(ids.strings) if ids.kind == "str" else ids.numbers
+        if ids.kind != "str":
+            return ids.numbers
+        with damage_is_reported(self._path):
+            return self.string_ids.keys_of(ids.strings)
 
     def count(self) -> int:
         """Number of objects; one with codes in several modalities counts once."""
@@ -128,26 +149,3 @@ class Snapshot:
         for stored in self.modality_codes.values():
             found |= stored.find(keys) >= 0
         return found
-
-
-def _read_meta(db: Database) -> dict[str, Any]:
-    """The table ``meta`` without the model, checked."""
-    meta = dict(db.execute("SELECT name, value FROM meta WHERE name <> 'model'").fetchall())
-    try:
-        modalities = json.loads(meta["modalities"])
-        whole = all(type(meta[name]) is int for name in ("generation", "next_key", "n_bits"))
-        in_range = whole and 1 <= meta["n_bits"] <= MAX_BITS and meta["id_kind"] in ("", "int", "str")
-        named = isinstance(modalities, list) and all(isinstance(m, str) and m for m in modalities)
-        if not in_range or not named or not modalities or len(set(modalities)) != len(modalities):
-            raise ValueError("values out of range")
-    except (KeyError, ValueError, TypeError, RecursionError) as error:
-        raise CollectionFileError(
-            f"Collection.open: {db.path} is damaged: its description cannot be read ({error!r})."
-        ) from error
-    return {**meta, "modalities": tuple(modalities)}
-
-
-def _damaged(db: Database, error: Exception) -> CollectionFileError:
-    if isinstance(error, CollectionFileError):
-        return error
-    return CollectionFileError(f"Collection: {db.path} is damaged: {error}. Take the file from a backup.")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import CollectionError, ModelFileError
 from ...model import HashModel
 from .database import Database
+from .description import set_meta
 from .lock import WriterLock
 from .model_loading import check_featurizers, damaged, load_model, own_kernels, with_own_featurizers
 from .snapshot import Snapshot
@@ -44,7 +45,7 @@ class StoredModel(Transactions):
         super().__init__(path, lock)
         self._kernel = kernel
         self._generation: int | None = None
-        self._checksum = b""
+        self._checksum = ""
         self._model: HashModel | None = None
         self._hasher: BaseHasher | None = None
         try:
@@ -136,14 +137,15 @@ def read_model(db: Database) -> bytes:
     data = db.value("SELECT value FROM meta WHERE name = 'model'")
     if not isinstance(data, bytes):
         raise damaged(db.path, "it is missing")
+    if db.format >= 2 and _checksum(data) != db.value("SELECT value FROM meta WHERE name = 'model_sha256'"):
+        raise damaged(db.path, "its checksum is wrong. Take the file from a backup.")
     return data
 
 
 def store_model(db: Database, data: bytes, n_bits: int) -> None:
     """Replace the model in the file; within a transaction."""
-    db.execute("UPDATE meta SET value = ? WHERE name = 'model'", (data,))
-    db.execute("UPDATE meta SET value = ? WHERE name = 'n_bits'", (n_bits,))
+    set_meta(db, {"model": data, "n_bits": n_bits, "model_sha256": _checksum(data)})
 
 
-def _checksum(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
+def _checksum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .key_positions import find_sorted
+from .key_positions import find_sorted, strictly_increasing
 
 __all__ = ["StringIds", "join_packed_strings", "pack_strings", "unpack_strings"]
 
@@ -69,6 +69,7 @@ class StringIds:
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
         self._first_keys: list[int] = []
+        self._last_key = -1
         self._keys_by_id: dict[str, int] | None = None
         self._count = 0
 
@@ -80,20 +81,27 @@ class StringIds:
         block = _Block(keys, data, skip)
         if not len(block.keys):
             return
+        if block.keys[0] <= self._last_key or not strictly_increasing(block.keys):
+            raise ValueError("the numbers of string ids do not increase")
         if self._keys_by_id is not None:
             self._keys_by_id |= {block.string(row): int(key) for row, key in enumerate(block.keys)}
         # In this order: a search in another thread reads the first keys, then the blocks.
         self._blocks.append(block)
         self._first_keys.append(int(block.keys[0]))
+        self._last_key = int(block.keys[-1])
         self._count += len(block.keys)
 
     def of(self, keys: NDArray[np.int64]) -> list[str]:
-        """Strings of keys; all keys must be known."""
+        """Strings of keys; LookupError if a key is not known."""
         strings = [""] * len(keys)
         numbers = np.searchsorted(np.array(self._first_keys), keys, side="right") - 1
         for number in np.unique(numbers).tolist():
+            if number < 0:
+                raise LookupError("an object has no id")
             block, chosen = self._blocks[number], np.flatnonzero(numbers == number)
             rows = find_sorted(block.keys, keys[chosen])
+            if (rows < 0).any():
+                raise LookupError("an object has no id")
             for place, row in zip(chosen.tolist(), rows.tolist(), strict=True):
                 strings[place] = block.string(row)
         return strings

@@ -15,7 +15,8 @@ from ...validation import known_modality
 from .database import Database
 from .filter_cache import FilterCache
 from .filter_sql import add_functions
-from .lock import WriterLock
+from .lock import WriterLock, check_wal
+from .seal import seal
 from .snapshot import Snapshot
 
 __all__ = ["Transactions"]
@@ -29,7 +30,11 @@ class Transactions:
     """
 
     def __init__(self, path: Path, lock: WriterLock | None) -> None:
+        if lock is not None:
+            check_wal(path)
+            lock.mark_file()
         self._db = Database(path, writable=lock is not None)
+        self._writer_lock = lock
         self._lock = threading.RLock()
         #: Threads whose searches are not finished, and the condition that tells ``close`` when one is.
         self._searching: list[int] = []
@@ -48,12 +53,16 @@ class Transactions:
             with self._db.reading():
                 self._data_version: int | None = self._db.version()
                 self._snapshot = Snapshot(self._db)
-            if lock is not None:
-                lock.mark(self._snapshot.identity)
+            self._mark(self._snapshot.identity)
         except BaseException:
             with contextlib.suppress(CollectionError):
                 self._finalizer()
             raise
+
+    def _mark(self, *identities: str) -> None:
+        """Note beside the file to which collection the log belongs, if this is the writer."""
+        if self._writer_lock is not None:
+            self._writer_lock.mark(*identities)
 
     @property
     def path(self) -> Path:
@@ -138,6 +147,8 @@ class Transactions:
             after_commit: list[Callable[[], None]] = []
             with self._db.writing(), self._stale_after_errors():
                 yield self._refresh(), after_commit
+                if self._db.format >= 2:
+                    seal(self._db)
                 self._snapshot_stale = True
             self._content_changed()
             for change in after_commit:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import DiffhashError
+from ...errors import CollectionError, DiffhashError
 from ...model import HashModel
 from ..filter_syntax import kind_of
+from ..payload_json import checked_json
 from .database import Database
-from .payloads import indexed_fields
+from .description import read_description
+from .payloads import indexed_fields, read_payload
+from .segments import removals_stream
 from .snapshot import Snapshot
+from .sqlite_errors import FOREIGN_ERRORS
 from .stored_model import read_model
+from .totals import PAYLOADS, Total
 
 __all__ = ["VerifyReport", "verify"]
 
@@ -55,42 +58,62 @@ def verify(db: Database, load_model: Callable[[bytes], HashModel]) -> VerifyRepo
         for row in db.execute(f"PRAGMA integrity_check({_MAX_PROBLEMS})")
         if row[0] != "ok"
     ]
-    snapshot = None
+    snapshot, described = None, None
     try:
+        described = read_description(db)
         snapshot = Snapshot(db)
-        problems += _check_snapshot(snapshot)
+        problems += _check_snapshot(snapshot) + _check_streams(db, len(snapshot.modalities))
     except DiffhashError as error:
         problems.append(str(error))
     problems += _check_model(db, snapshot, load_model)
-    n_payloads, found = _check_payloads(db, snapshot)
+    total, found = _check_payloads(db, snapshot)
     problems += found
+    expected = None if described is None else described.total(PAYLOADS)
+    if expected is not None and total != expected:
+        problems.append(
+            f"there should be {expected.entries} payloads, and not those {total.entries} that there are"
+        )
     return VerifyReport(
         tuple(problems[:_MAX_PROBLEMS]),
         0 if snapshot is None else sum(map(len, snapshot.modality_codes.values())),
         0 if snapshot is None else snapshot.count(),
-        n_payloads,
+        total.entries,
     )
 
 
 def _check_snapshot(snapshot: Snapshot) -> list[str]:
     problems = []
+    string_keys = list(snapshot.string_ids.keys_by_id.values())
     for modality, stored in snapshot.modality_codes.items():
         keys = stored.keys[stored.positions()]
         if len(np.unique(keys)) != len(keys):
             problems.append(f"an id has several codes in modality {modality!r}")
-        if len(keys) and int(keys.max()) > snapshot.next_key:
+        # Also keys of removed codes: a number that was given is never given again.
+        largest = int(stored.keys.max(initial=-1))
+        if largest >= snapshot.next_key and largest != np.iinfo(np.int64).max:
             problems.append(
                 f"the next id, {snapshot.next_key}, is not larger than all ids of modality {modality!r}"
             )
         if snapshot.id_kind == "str":
-            known = list(snapshot.string_ids.keys_by_id.values())
-            if not np.isin(keys, known).all():
+            if not np.isin(keys, string_keys).all():
                 problems.append(f"an object of modality {modality!r} has no id")
         elif not snapshot.id_kind and len(keys):
             problems.append("there are objects, but the kind of their ids is not recorded")
-    if len(snapshot.string_ids.keys_by_id) != len(snapshot.string_ids):
+    if len(string_keys) != len(snapshot.string_ids):
         problems.append("an id is stored twice")
+    if string_keys and (snapshot.id_kind != "str" or max(string_keys) >= snapshot.next_key):
+        problems.append("the string ids do not belong to the objects")
     return problems
+
+
+def _check_streams(db: Database, n_modalities: int) -> list[str]:
+    """Segments that nobody reads do not belong to the file."""
+    strange = db.value(
+        "SELECT count(*) FROM segments WHERE typeof(stream) <> 'integer' OR typeof(start) <> 'integer' "
+        "OR stream NOT BETWEEN 0 AND ? OR start < 0",
+        (removals_stream(n_modalities - 1),),
+    )
+    return [f"{strange} segments do not belong to a stream"] if strange else []
 
 
 def _check_model(
@@ -108,25 +131,34 @@ def _check_model(
     return []
 
 
-def _check_payloads(db: Database, snapshot: Snapshot | None) -> tuple[int, list[str]]:
+def _check_payloads(db: Database, snapshot: Snapshot | None) -> tuple[Total, list[str]]:
+    """The total of all payloads, and what is wrong with them and with the index of their fields."""
     problems: list[str] = []
-    fields = indexed_fields(db)
+    fields: dict[str, int] = {}
+    try:
+        fields = indexed_fields(db)
+    except DiffhashError as error:
+        problems.append(str(error))
     entries = {}
     for field, kind, value, key in db.execute("SELECT field, kind, value, key FROM field_values"):
         entries[field, key] = kind, value
-    n_entries = db.value("SELECT count(*) FROM field_values")
-    agree = n_entries == len(entries)
-    keys = []
+    agree = db.value("SELECT count(*) FROM field_values") == len(entries)
+    keys, total = [], Total()
     for key, crc, text in db.execute("SELECT key, crc, payload FROM payloads"):
         keys.append(key)
+        total = total.plus(1, crc if type(crc) is int else 0)
         try:
-            if crc != zlib.crc32(text.encode()):
-                raise ValueError("its checksum does not match")
-            payload = json.loads(text) if fields else {}
+            payload = read_payload(db, key, crc, text)
+            # Filters compare texts, so there is only one way to write a payload.
+            if checked_json(payload) != text:
+                raise ValueError("it is not written as diffhash writes it")
             for name, field in fields.items():
                 agree = agree and kind_of(payload.get(name)) == entries.pop((field, key), None)
-        except (ValueError, AttributeError, TypeError) as error:
+        except CollectionError as error:
+            problems.append(str(error))
+        except FOREIGN_ERRORS as error:
             problems.append(f"payload {key} is damaged: {error}")
+        del problems[_MAX_PROBLEMS:]
     if not agree or entries:
         problems.append("the index of payload fields does not match the payloads")
     if snapshot is not None and keys:
@@ -134,4 +166,4 @@ def _check_payloads(db: Database, snapshot: Snapshot | None) -> tuple[int, list[
         alone = numbers[~snapshot.has_any(numbers)]
         if len(alone):
             problems.append(f"{len(alone)} payloads belong to an object that does not exist")
-    return len(keys), problems
+    return total, problems

@@ -16,6 +16,7 @@ from ..ids import Ids, check_kind, read_ids
 from ..payload_json import encode_payloads
 from ..protocol import Id
 from . import segments
+from .description import set_meta
 from .payloads import delete_payloads, index_field, store_payloads
 from .reading import ReadMixin
 from .segments import STRING_IDS, codes_stream, removals_stream
@@ -89,7 +90,7 @@ class WriteMixin(ReadMixin):
             store_payloads(self._db, keys, texts)
             id_kind = "int" if given is None else given.kind
             next_key = max(snapshot.next_key, min(int(keys.max()), _MAX_KEY - 1) + 1)
-            self._set_meta({"id_kind": id_kind, "next_key": next_key})
+            set_meta(self._db, {"id_kind": id_kind, "next_key": next_key})
 
             def apply() -> None:
                 snapshot.id_kind, snapshot.next_key = id_kind, next_key
@@ -112,11 +113,6 @@ class WriteMixin(ReadMixin):
             packed.append((keys[part], pack_strings(strings[part])))
             segments.append(self._db, STRING_IDS, len(snapshot.string_ids) + begin, *packed[-1])
         return packed
-
-    def _set_meta(self, values: Mapping[str, Any]) -> None:
-        self._db.executemany(
-            "UPDATE meta SET value = ? WHERE name = ?", [(value, name) for name, value in values.items()]
-        )
 
     def delete(self, ids: Any, *, modality: str | None = None) -> int:
         """Remove objects, or their codes in one modality.
