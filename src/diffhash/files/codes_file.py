@@ -14,6 +14,7 @@ from numpy.lib import format as npy
 
 from ..atomic_write import replacing
 from ..errors import InputFileError
+from ..input_files import open_input
 from ..types import CodeArray
 from .arrays import load_array, read_header
 from .source import Source
@@ -101,7 +102,7 @@ def read_codes(source: str | os.PathLike[str] | Source) -> CodeArray:
 def is_codes_file(path: Path) -> bool:
     """Whether a file is an ``.npy`` file of packed codes."""
     try:
-        with path.open("rb") as file:
+        with open_input(path, InputFileError) as file:
             shape, _, dtype = read_header(file, Source(path))
     except InputFileError:
         return False

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from ..errors import InputFileError
 from ..files import FILE_KINDS, Source
+from ..input_files import open_input
 from ..stores.sqlite.schema import SQLITE_HEADER
 from .options import FileName
 
@@ -30,7 +32,7 @@ class FileKind(StrEnum):
 def file_kind(name: FileName) -> tuple[FileKind, Source]:
     """Kind of an existing file, from its ending and its first bytes."""
     source = Source.parse(name)
-    with source.path.open("rb") as file:
+    with open_input(source.path, InputFileError) as file:
         head = file.read(_HEAD)
     if head.startswith(SQLITE_HEADER):
         return FileKind.collection, source
