@@ -13,7 +13,7 @@ ROOT = Path(diffhash.__file__).parent
 
 # A package may import only from packages before it. Modules of the top level count as packages.
 ORDER = """
-    lazy_imports errors types threads estimator_parameters validation codes atomic_write input_files
+    lazy_imports errors types threads estimator_parameters sparse_arrays validation codes atomic_write input_files
     native pairs maps featurizers model
     learning
     evaluation search

@@ -12,6 +12,8 @@ from .errors import ParameterError
 
 __all__ = ["one_blas_thread", "thread_count"]
 
+#: More threads than any machine can use.
+_MOST = 4096
 _lock = threading.Lock()
 #: Number of contexts that are open in all threads.
 _n_open = 0
@@ -90,15 +92,18 @@ def thread_count(n_threads: int | None, *, caller: str) -> int:
     3
     """
     if n_threads is not None:
-        if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
-            raise ParameterError(f"{caller}: n_threads must be a whole number from 1, got {n_threads!r}.")
+        whole = isinstance(n_threads, int) and not isinstance(n_threads, bool)
+        if not whole or not 1 <= n_threads <= _MOST:
+            raise ParameterError(
+                f"{caller}: n_threads must be a whole number from 1 to {_MOST:,}, got {n_threads!r:.60}."
+            )
         return n_threads
     text = os.environ.get("DIFFHASH_NUM_THREADS")
     if text:
-        if not text.isdecimal() or int(text) < 1:
+        if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= _MOST:
             raise ParameterError(
-                f"{caller}: the environment variable DIFFHASH_NUM_THREADS must be a whole number from 1, "
-                f"got {text!r}."
+                f"{caller}: the environment variable DIFFHASH_NUM_THREADS must be a whole number from 1 to "
+                f"{_MOST:,}, got {text!r:.60}."
             )
         return int(text)
     if hasattr(os, "sched_getaffinity"):
