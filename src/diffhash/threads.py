@@ -10,7 +10,7 @@ from typing import Any
 
 from .errors import ParameterError
 
-__all__ = ["one_blas_thread", "thread_count"]
+__all__ = ["blas_libraries", "one_blas_thread", "thread_count"]
 
 #: More threads than any machine can use.
 _MOST = 4096
@@ -56,6 +56,34 @@ def one_blas_thread() -> Iterator[None]:
             _n_open -= 1
             if _n_open == 0:
                 _set_limits(_process_wide)
+
+
+def blas_libraries() -> list[dict[str, Any]]:
+    """The BLAS libraries of this process and how many threads each uses now, as plain JSON.
+
+    Sums of floating-point numbers depend on their order, and so on the library, on the kind of CPU that
+    it has chosen its code for, and on the number of threads.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     {library["threads"] for library in blas_libraries()} <= {1}
+    True
+    """
+    import threadpoolctl
+
+    found = [
+        {
+            "library": str(pool["internal_api"]),
+            "version": str(pool.get("version")),
+            "architecture": str(pool.get("architecture")),
+            "threads": int(pool["num_threads"]),
+        }
+        for pool in threadpoolctl.threadpool_info()
+        if pool["user_api"] == "blas"
+    ]
+    # NumPy and SciPy bring one each, in the order in which they were loaded.
+    return sorted(found, key=lambda library: tuple(map(str, library.values())))
 
 
 def _is_per_thread(library: Any) -> bool:

@@ -23,7 +23,7 @@ from ..model import HashModel
 from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
 from ..pairs.resolved import ResolvedPairs
-from ..threads import one_blas_thread
+from ..threads import blas_libraries, one_blas_thread
 from ..types import CodeArray, FloatArray, Views
 from ..validation import check_count, check_learnable, check_view, known_modality
 
@@ -132,6 +132,7 @@ class BaseHasher(BaseEstimator, ABC):
         # With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores.
         with one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext():
             learned = self._learn(data)
+            libraries = blas_libraries()
         self.model_ = HashModel(
             method=type(self).__name__,
             parameters=self.get_params(deep=False) | dict.fromkeys(self.callbacks),
@@ -142,6 +143,7 @@ class BaseHasher(BaseEstimator, ABC):
             projections=learned.projections,
             thresholds=learned.thresholds,
             extra=learned.extra,
+            learned_with={"blas": libraries},
         )
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -60,6 +61,8 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         "n_features": [model.n_features[m] for m in model.modalities],
         "maps": maps,
         **write_featurizers(model, arrays),
+        # Releases that do not know it read past it.
+        **({"learned_with": dict(model.learned_with)} if model.learned_with else {}),
     }
     return header, arrays
 
@@ -145,9 +148,16 @@ def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kerne
         projections=projections,
         thresholds=thresholds,
         extra=_arrays_under("extra/", arrays),
+        learned_with=_plain_json(header.get("learned_with", {})),
     )
     _check_consistent(model)
     return model
+
+
+def _plain_json(value: dict[str, Any]) -> dict[str, Any]:
+    """The value, if it can be saved again: Python reads NaN in JSON, and does not write it."""
+    json.dumps(value, allow_nan=False)
+    return dict(value)
 
 
 def _arrays_under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
