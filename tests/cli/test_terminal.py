@@ -132,3 +132,17 @@ def test_everything_is_printed_by_one_function():
             ):
                 wrong.append(path.name)
     assert sorted(set(wrong)) == ["__init__.py", "terminal.py"]
+
+
+@pytest.mark.parametrize("value", ["[" * 100_000, "9" * 5000, "x" * 5000])
+@pytest.mark.parametrize("option", ["--where", "--vector"])
+def test_values_that_are_too_long_or_too_deep_are_one_line(collection, option, value, capsys):
+    query = ["--item", "1", "--into", "x"] if option == "--where" else []
+    given = f"a={value}" if option == "--where" else value
+
+    status = run_app(["search", str(collection), *query, option, given])
+
+    printed = capsys.readouterr().err
+    assert status in (0, 1, 2)
+    assert "unexpected" not in printed
+    assert len(printed.splitlines()) <= 1

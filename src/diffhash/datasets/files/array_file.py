@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import DiffhashError, InputError, MissingExtraError
+from ...input_files import reading
 
 __all__ = ["SINGLE", "ArrayFile", "existing_path"]
 
@@ -21,8 +22,9 @@ _HDF5_ENDINGS = (".h5", ".hdf5", ".h5py", ".he5")
 def existing_path(path: Any, caller: str) -> Path:
     """Return the path; raise :class:`InputError` if it does not exist."""
     found = Path(path)
-    if not found.exists():
-        raise InputError(f"{caller}: {found} does not exist.")
+    with reading(found, InputError, who=f"{caller}: "):
+        if not found.exists():
+            raise InputError(f"{caller}: {found} does not exist.")
     return found
 
 
@@ -53,8 +55,8 @@ class ArrayFile(Mapping[str, Any]):
 
     def __init__(self, path: Any, *, caller: str) -> None:
         self.path, self.caller = existing_path(path, caller), caller
-        self._kind = self._recognise()
         with self._errors_name_the_file():
+            self._kind = self._recognise()
             self._names = self._list()
 
     def __getitem__(self, name: str) -> Any:
