@@ -11,7 +11,7 @@ from typing import IO
 
 from .errors import DiffhashError
 
-__all__ = ["check_regular_file", "file_size", "open_input", "reading"]
+__all__ = ["check_regular_file", "file_size", "open_input", "parsing", "reading"]
 
 
 @contextmanager
@@ -51,6 +51,43 @@ def reading(
         raise (missing or error)(f"{who}{name}: there is no such file.") from found
     except OSError as found:
         raise error(f"{who}{name} cannot be read ({found.strerror or found}).") from found
+
+
+@contextmanager
+def parsing(
+    path: str | os.PathLike[str], error: type[DiffhashError], *, name: str | None = None, who: str = ""
+) -> Iterator[None]:
+    """Context manager for code of other libraries that reads a file: whatever it raises becomes ``error``.
+
+    NumPy, zipfile, pyarrow, SciPy and h5py raise errors of many kinds for damaged files.
+
+    Parameters
+    ----------
+    path : path
+    error : type
+    name : str, optional
+        What messages call the file, by default the path.
+    who : str
+        Begins the message.
+
+    Examples
+    --------
+    >>> from diffhash.errors import InputFileError
+    >>> with parsing("x.npz", InputFileError):
+    ...     raise NotImplementedError("That compression method is not supported")
+    Traceback (most recent call last):
+    diffhash.errors.InputFileError: x.npz is damaged or cannot be read (That compression method is not supported).
+    """
+    try:
+        with reading(path, error, who=who):
+            yield
+    except DiffhashError:
+        raise
+    except Exception as found:
+        reason = " ".join(str(found).split()) or type(found).__name__
+        raise error(
+            f"{who}{name or os.fspath(path)} is damaged or cannot be read ({reason:.300})."
+        ) from found
 
 
 def check_regular_file(path: str | os.PathLike[str], error: type[DiffhashError], *, who: str = "") -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
-from ..errors import DiffhashError, InputFileError, MissingExtraError
-from ..input_files import check_regular_file, reading
+from ..errors import InputFileError, MissingExtraError
+from ..input_files import check_regular_file, parsing, reading
 
 __all__ = ["FILE_KINDS", "Source", "check_distinct", "choose_columns", "listed", "require_pyarrow"]
 
@@ -54,27 +54,9 @@ class Source:
             check_regular_file(path, InputFileError)
         return cls(path, part or None)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Context manager for code that reads the file: whatever it raises becomes an InputFileError.
-
-        The readers of NumPy, zipfile, pyarrow and Pillow raise errors of many kinds for damaged files.
-
-        Examples
-        --------
-        >>> with Source(Path("x.npz")).reading():
-        ...     raise NotImplementedError("That compression method is not supported")
-        Traceback (most recent call last):
-        diffhash.errors.InputFileError: x.npz is damaged or cannot be read (That compression method is not supported).
-        """
-        try:
-            with reading(self.path, InputFileError):
-                yield
-        except DiffhashError:
-            raise
-        except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise InputFileError(f"{self} is damaged or cannot be read ({reason:.300}).") from error
+    def reading(self) -> AbstractContextManager[None]:
+        """Context manager for code that reads the file: whatever it raises becomes an InputFileError."""
+        return parsing(self.path, InputFileError, name=str(self))
 
     @property
     def kind(self) -> str:
