@@ -13,7 +13,8 @@ ROOT = Path(diffhash.__file__).parent
 
 # A package may import only from packages before it. Modules of the top level count as packages.
 ORDER = """
-    lazy_imports errors types threads estimator_parameters validation open_collections output_files codes atomic_write
+    lazy_imports errors types threads estimator_parameters sparse_arrays validation open_collections output_files codes
+    atomic_write input_files
     native pairs maps featurizers model
     learning
     evaluation search

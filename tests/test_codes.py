@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from diffhash import HammingIndex
 from diffhash.codes import check_codes, check_padding, code_bytes, pack, unpack
-from diffhash.errors import CodeError, InputError
+from diffhash.errors import CodeError, InputError, ParameterError
 
 bit_arrays = st.tuples(st.integers(0, 5), st.integers(1, 70)).flatmap(lambda shape: arrays(np.bool_, shape))
 
@@ -82,3 +83,15 @@ def test_ones_in_padding_bits_are_refused():
     check_padding(np.array([[255, 0b11]], np.uint8), 10, caller="add")
     with pytest.raises(CodeError, match="10 bits must have zeros in the padding bits"):
         check_padding(np.array([[255, 0b100]], np.uint8), 10, caller="add")
+
+
+@pytest.mark.parametrize("n_bits", ["8", [8], 8.0, None, True])
+def test_unpack_takes_a_whole_number_of_bits(n_bits):
+    with pytest.raises(ParameterError, match="unpack: n_bits must be a whole number"):
+        unpack(np.zeros((2, 1), dtype=np.uint8), n_bits)
+
+
+@pytest.mark.parametrize("n_bits", [4097, 2**64, 10**400])
+def test_an_empty_index_has_at_most_4096_bits(n_bits):
+    with pytest.raises(ParameterError, match="n_bits must be at most 4,096"):
+        HammingIndex(n_bits=n_bits)

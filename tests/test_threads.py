@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import diffhash as dh
+from diffhash import HammingIndex
+from diffhash.errors import ParameterError
 from diffhash.threads import one_blas_thread, thread_count
 
 
@@ -73,3 +76,16 @@ def test_the_argument_overrides_the_environment_and_this_overrides_the_affinity(
     monkeypatch.setenv("DIFFHASH_NUM_THREADS", "7")
     assert thread_count(None, caller="test") == 7
     assert thread_count(2, caller="test") == 2
+
+
+@pytest.mark.parametrize("n_threads", [2**64, 2**31, 4097, 10**400])
+def test_more_threads_than_any_machine_has_are_refused(n_threads, monkeypatch):
+    with pytest.raises(ParameterError, match="from 1 to 4,096"):
+        thread_count(n_threads, caller="test")
+    with pytest.raises(ParameterError, match="n_threads"):
+        HammingIndex(np.zeros((2, 1), dtype=np.uint8)).search(
+            np.zeros((1, 1), dtype=np.uint8), 1, n_threads=n_threads
+        )
+    monkeypatch.setenv("DIFFHASH_NUM_THREADS", str(n_threads))
+    with pytest.raises(ParameterError, match="from 1 to 4,096"):
+        thread_count(None, caller="test")

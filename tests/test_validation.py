@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from diffhash import HammingIndex, codes, evaluate, native
 from diffhash.codes import check_codes
@@ -32,11 +33,82 @@ def test_one_bad_value_is_found_and_named(order, dtype, bad, rng):
 
 
 @pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS.keys())
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_large_values_are_finite_though_their_squares_are_not(order, dtype):
-    X = order(np.full((50, 7), np.finfo(dtype).max, dtype=dtype))
+@pytest.mark.parametrize("value", [np.finfo(np.float32).max, 1e13, 1e-13, 1e-45])
+def test_float32_becomes_float64_if_its_squares_leave_the_range(order, value):
+    X = order(np.full((50, 7), value, dtype=np.float32))
 
-    np.testing.assert_array_equal(check_view(X, caller="test", modality="x"), X)
+    checked = check_view(X, caller="test", modality="x")
+
+    assert checked.dtype == np.float64
+    np.testing.assert_array_equal(checked, X)
+
+
+@pytest.mark.parametrize("value", [0.0, 1e-10, 1.0, 1e10])
+def test_values_of_usual_size_stay_float32(value):
+    X = np.full((50, 7), value, dtype=np.float32)
+
+    assert check_view(X, caller="test", modality="x") is X
+
+
+@pytest.mark.parametrize("order", ORDERS.values(), ids=ORDERS.keys())
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_value_whose_square_overflows_is_named(order, sparse):
+    X = np.ones((50, 7))
+    X[31, 4] = -1e300
+    X = scipy.sparse.csr_array(X) if sparse else order(X)
+
+    with pytest.raises(InputError, match=r"'x' has -1e\+300 in row 31, feature 4.*Divide"):
+        check_view(X, caller="test", modality="x")
+
+
+def damaged(change, X=None):
+    X = scipy.sparse.csr_array(np.eye(5)) if X is None else X
+    change(X)
+    return X
+
+
+def set_item(name, place, value):
+    return lambda X: getattr(X, name).__setitem__(place, value)
+
+
+def set_array(name, value):
+    return lambda X: setattr(X, name, np.array(value))
+
+
+DAMAGED = {
+    "column": (damaged(set_item("indices", 2, 5)), "the index 5 is not in the range 0 to 4"),
+    "far column": (damaged(set_item("indices", 2, 2**31 - 1)), "the index 2147483647"),
+    "negative column": (damaged(set_item("indices", 0, -1)), "the index -1"),
+    "negative row end": (damaged(set_item("indptr", 1, -1)), "row ends"),
+    "decreasing row ends": (damaged(set_item("indptr", 2, 0)), "row ends"),
+    "far row end": (damaged(set_item("indptr", 5, 1000)), "row ends"),
+    "first row end": (damaged(set_item("indptr", 0, 1)), "row ends"),
+    "too few row ends": (damaged(set_array("indptr", [0, 1, 2])), "5 rows and 3 row ends"),
+    "float indices": (damaged(set_array("indices", [0.0, 1, 2, 3, 4])), "indices"),
+    "too few values": (damaged(set_array("data", [1.0])), "row ends"),
+    "csc": (damaged(set_item("indices", 2, 9), scipy.sparse.csc_array(np.eye(5))), "the index 9"),
+    "bsr": (
+        damaged(set_item("indices", 1, 9), scipy.sparse.bsr_array(np.eye(6), blocksize=(2, 3))),
+        "the index 9",
+    ),
+    "coo": (damaged(lambda X: X.coords[1].__setitem__(2, 9), scipy.sparse.coo_array(np.eye(5))), "index 9"),
+}
+
+
+@pytest.mark.parametrize(("X", "words"), DAMAGED.values(), ids=DAMAGED.keys())
+def test_a_damaged_sparse_array_is_refused_before_scipy_reads_it(X, words):
+    with pytest.raises(InputError, match=f"modality 'x' is a damaged sparse array.*{words}"):
+        check_view(X, caller="test", modality="x")
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr", "coo", "lil", "dok", "dia"])
+def test_sparse_arrays_of_every_format_are_accepted(kind, rng):
+    X = rng.random((6, 4)) * (rng.random((6, 4)) < 0.5)
+
+    checked = check_view(scipy.sparse.coo_array(X).asformat(kind), caller="test", modality="x")
+
+    np.testing.assert_array_equal(checked.toarray(), X)
+    assert checked.format == "csr"
 
 
 class Tensor:

@@ -20,10 +20,12 @@ __all__ = [
     "FeatureCountError",
     "FilterError",
     "IndexFileError",
+    "IndexNotFoundError",
     "InputError",
     "InputFileError",
     "MissingExtraError",
     "ModelFileError",
+    "ModelNotFoundError",
     "NewerCollectionError",
     "NewerFormatError",
     "NonFiniteError",
@@ -94,12 +96,20 @@ class ModelFileError(DiffhashError, ValueError):
     """A file is not a diffhash model, or it is damaged."""
 
 
+class ModelNotFoundError(ModelFileError, FileNotFoundError):
+    """There is no model file at this path."""
+
+
 class NewerFormatError(ModelFileError):
     """A model file was written by a later version of diffhash."""
 
 
 class IndexFileError(DiffhashError, ValueError):
     """A file is not a saved index, is damaged, or was written by a later version of diffhash."""
+
+
+class IndexNotFoundError(IndexFileError, FileNotFoundError):
+    """There is no saved index at this path."""
 
 
 class InputFileError(InputError):

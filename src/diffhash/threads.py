@@ -10,8 +10,10 @@ from typing import Any
 
 from .errors import ParameterError
 
-__all__ = ["one_blas_thread", "thread_count"]
+__all__ = ["blas_libraries", "one_blas_thread", "thread_count"]
 
+#: More threads than any machine can use.
+_MOST = 4096
 _lock = threading.Lock()
 #: Number of contexts that are open in all threads.
 _n_open = 0
@@ -56,6 +58,34 @@ def one_blas_thread() -> Iterator[None]:
                 _set_limits(_process_wide)
 
 
+def blas_libraries() -> list[dict[str, Any]]:
+    """The BLAS libraries of this process and how many threads each uses now, as plain JSON.
+
+    Sums of floating-point numbers depend on their order, and so on the library, on the kind of CPU that
+    it has chosen its code for, and on the number of threads.
+
+    Examples
+    --------
+    >>> with one_blas_thread():
+    ...     {library["threads"] for library in blas_libraries()} <= {1}
+    True
+    """
+    import threadpoolctl
+
+    found = [
+        {
+            "library": str(pool["internal_api"]),
+            "version": str(pool.get("version")),
+            "architecture": str(pool.get("architecture")),
+            "threads": int(pool["num_threads"]),
+        }
+        for pool in threadpoolctl.threadpool_info()
+        if pool["user_api"] == "blas"
+    ]
+    # NumPy and SciPy bring one each, in the order in which they were loaded.
+    return sorted(found, key=lambda library: tuple(map(str, library.values())))
+
+
 def _is_per_thread(library: Any) -> bool:
     """Whether every thread has its own limit."""
     return getattr(library, "threading_layer", None) == "openmp"
@@ -90,15 +120,18 @@ def thread_count(n_threads: int | None, *, caller: str) -> int:
     3
     """
     if n_threads is not None:
-        if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
-            raise ParameterError(f"{caller}: n_threads must be a whole number from 1, got {n_threads!r}.")
+        whole = isinstance(n_threads, int) and not isinstance(n_threads, bool)
+        if not whole or not 1 <= n_threads <= _MOST:
+            raise ParameterError(
+                f"{caller}: n_threads must be a whole number from 1 to {_MOST:,}, got {n_threads!r:.60}."
+            )
         return n_threads
     text = os.environ.get("DIFFHASH_NUM_THREADS")
     if text:
-        if not text.isdecimal() or int(text) < 1:
+        if not text.isdecimal() or len(text) > 9 or not 1 <= int(text) <= _MOST:
             raise ParameterError(
-                f"{caller}: the environment variable DIFFHASH_NUM_THREADS must be a whole number from 1, "
-                f"got {text!r}."
+                f"{caller}: the environment variable DIFFHASH_NUM_THREADS must be a whole number from 1 to "
+                f"{_MOST:,}, got {text!r:.60}."
             )
         return int(text)
     if hasattr(os, "sched_getaffinity"):

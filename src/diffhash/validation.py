@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import numbers
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FeatureCountError, InputError, NonFiniteError, ParameterError, UnknownModalityError
+from .sparse_arrays import as_csr, is_sparse
 
 __all__ = [
     "as_array",
@@ -22,15 +22,20 @@ __all__ = [
     "check_count",
     "check_features",
     "check_flag",
+    "check_learnable",
     "check_number",
     "check_path",
     "check_seed",
     "check_view",
-    "is_sparse",
     "known_modality",
 ]
 
 T = TypeVar("T")
+
+#: Squares of values in this range, and sums of a billion of them, stay in the range of float32.
+_SMALLEST_FLOAT32, _LARGEST_FLOAT32 = 1e-12, 1e12
+#: The same for float64. Products of four values occur too.
+_LARGEST = 1e70
 
 
 def as_array(value: Any, who: str) -> NDArray[Any]:
@@ -60,31 +65,17 @@ def as_array(value: Any, who: str) -> NDArray[Any]:
         raise InputError(f"{who} cannot be converted to an array. ({error})") from error
 
 
-def is_sparse(X: Any) -> bool:
-    """Whether X is a sparse array or matrix of SciPy.
-
-    SciPy is not imported for it: if nobody has imported it, X cannot be sparse.
-    """
-    return "scipy.sparse" in sys.modules and bool(_scipy_sparse().issparse(X))
-
-
-def _scipy_sparse() -> Any:
-    import scipy.sparse
-
-    return scipy.sparse
-
-
 def check_view(X: Any, *, caller: str, modality: str) -> Any:
     """Check the features of one modality; returns float32 or float64, dense or CSR, finite, not empty.
 
     Whole numbers, booleans and half precision become float32 if that is exact, otherwise float64.
-    The caller's array is never changed.
+    float32 becomes float64 if squares of its values could leave the range of float32. The caller's array
+    is never changed.
     """
     who = f"{caller}: modality {modality!r}"
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InputError(f"{who} has masked values. Fill or remove them first.")
-    # A csr_array, not a csr_matrix: with the latter * is a matrix product.
-    X = _scipy_sparse().csr_array(X) if is_sparse(X) else as_array(X, who)
+    X = as_csr(X, who) if is_sparse(X) else as_array(X, who)
     if X.ndim != 2:
         raise InputError(
             f"{who} must have two dimensions, (objects, features), got shape {X.shape}. "
@@ -98,37 +89,68 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
         raise InputError(f"{who} is empty: shape {X.shape}.")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
-    _check_finite(X, who)
+    X = _check_values(X, who)
     return X if is_sparse(X) or X.flags.forc else np.ascontiguousarray(X)
 
 
-def _check_finite(X: Any, who: str) -> None:
+def _check_values(X: Any, who: str) -> Any:
+    """Check that all values are finite and not too large; returns float64 if float32 is too narrow for them."""
     values = X.data if is_sparse(X) else X
-    # A sum of squares needs a single pass, by BLAS if the memory is contiguous. It may overflow for finite
-    # values, so after a bad sum the values are checked one by one.
-    with np.errstate(over="ignore", invalid="ignore"):
+    # A sum of squares needs a single pass, by BLAS if the memory is contiguous. If it tells that all values
+    # are of usual size, nothing else has to be looked at.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if values.flags.forc:
             flat = values.ravel(order="K")
             total = float(np.dot(flat, flat))
         else:
-            total = float(np.sum(values))
-        if math.isfinite(total):
-            return
+            total = float(np.einsum("...i,...i->...", values, values).sum())
+    narrow = X.dtype == np.float32
+    largest_usual = _LARGEST_FLOAT32 if narrow else _LARGEST
+    if total <= largest_usual**2 and not (narrow and total < values.size * _SMALLEST_FLOAT32**2):
+        return X
     bad = ~np.isfinite(values)
-    if not bad.any():
-        return
-    if is_sparse(X):
-        entry = int(np.flatnonzero(bad)[0])
-        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
-        column, value = int(X.indices[entry]), values[entry]
-    else:
-        row, column = (int(where) for where in np.argwhere(bad)[0])
-        value = values[row, column]
-    n_bad = int(bad.sum())
-    count = "the only such value" if n_bad == 1 else f"{n_bad:,} such values in all"
-    raise NonFiniteError(
-        f"{who} has {value} in row {row}, feature {column} ({count}). Remove or fill such values first."
-    )
+    if bad.any():
+        row, column, value = _first(X, bad)
+        n_bad = int(bad.sum())
+        count = "the only such value" if n_bad == 1 else f"{n_bad:,} such values in all"
+        raise NonFiniteError(
+            f"{who} has {value} in row {row}, feature {column} ({count}). Remove or fill such values first."
+        )
+    largest = _largest(values)
+    if largest > _LARGEST:
+        row, column, value = _first(X, np.abs(values) > _LARGEST)
+        raise InputError(
+            f"{who} has {value:.3g} in row {row}, feature {column}; features must not be larger than "
+            f"{_LARGEST:.0e}, because their squares are summed. Divide this feature by a constant."
+        )
+    fits = not narrow or largest == 0 or _SMALLEST_FLOAT32 <= largest <= _LARGEST_FLOAT32
+    return X if fits else X.astype(np.float64)
+
+
+def check_learnable(X: Any, *, caller: str, modality: str) -> None:
+    """Check that the values of a view are not all so small that their squares are 0."""
+    largest = _largest(X.data if is_sparse(X) else X)
+    if 0 < largest < 1 / _LARGEST:
+        row, column, value = _first(X, np.abs(X.data if is_sparse(X) else X) == largest)
+        raise InputError(
+            f"{caller}: modality {modality!r} has no value larger than {value:.3g} (row {row}, feature {column}), "
+            "and squares of such values are 0. Multiply the features by a constant."
+        )
+
+
+def _largest(values: NDArray[Any]) -> float:
+    """The largest magnitude; 0 if there are no values."""
+    return max(float(values.max(initial=0)), -float(values.min(initial=0)))
+
+
+def _first(X: Any, where: NDArray[np.bool_]) -> tuple[int, int, Any]:
+    """Row, feature and value of the first entry that is marked; of a sparse array the stored entries are marked."""
+    if not is_sparse(X):
+        row, column = (int(place) for place in np.argwhere(where)[0])
+        return row, column, X[row, column]
+    entry = int(np.flatnonzero(where)[0])
+    row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+    return row, int(X.indices[entry]), X.data[entry]
 
 
 def check_features(X: Any, n_features: int, *, caller: str, modality: str) -> Any:
@@ -156,10 +178,12 @@ def known_modality(modality: Any, known: Sequence[str], *, caller: str) -> str:
     return str(modality)
 
 
-def check_count(value: Any, name: str, *, caller: str, minimum: int = 1) -> int:
-    """Check a whole number that must be at least ``minimum``."""
+def check_count(value: Any, name: str, *, caller: str, minimum: int = 1, maximum: int | None = None) -> int:
+    """Check a whole number that must be at least ``minimum`` and, if given, at most ``maximum``."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Integral) or value < minimum:
-        raise ParameterError(f"{caller}: {name} must be a whole number >= {minimum}, got {value!r}.")
+        raise ParameterError(f"{caller}: {name} must be a whole number >= {minimum}, got {value!r:.60}.")
+    if maximum is not None and int(value) > maximum:
+        raise ParameterError(f"{caller}: {name} must be at most {maximum:,}, got {value!r:.60}.")
     return int(value)
 
 

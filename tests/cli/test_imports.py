@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import diffhash as dh
-from diffhash.cli.options import MAX_BITS
 from diffhash.native.argument_checks import MAX_BITS as LARGEST
+from diffhash.workflows.options import MAX_BITS
 
 RUN = """
 import sys

@@ -7,6 +7,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.datasets.files import load_embeddings
+from diffhash.datasets.files.array_file import ArrayFile
 from diffhash.errors import InputError
 
 from .rows import rows_of
@@ -67,3 +68,15 @@ def test_errors_name_the_bad_array(tmp_path, embeddings):
         load_embeddings(tmp_path / "good.npz", labels=tmp_path / "labels.npy", n_test=5)
     with pytest.raises(InputError, match="n_test=5000"):
         load_embeddings(tmp_path / "good.npz")
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".npz", "x" * 300 + ".mat"])
+def test_a_name_that_the_system_refuses_is_an_input_error(name, tmp_path):
+    with pytest.raises(InputError, match="File name too long"):
+        ArrayFile(tmp_path / name, caller="test")
+
+
+def test_a_folder_in_place_of_a_file_is_an_input_error(tmp_path):
+    (tmp_path / "a.mat").mkdir()
+    with pytest.raises(InputError, match=r"a\.mat cannot be read"):
+        ArrayFile(tmp_path / "a.mat", caller="test")

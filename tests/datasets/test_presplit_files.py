@@ -72,8 +72,8 @@ def test_errors_name_the_bad_array(tmp_path, parts):
 
     for name, words in {
         "no.npz": "image_train, image_test, labels_train",
-        "cut.npz": "cut.npz cannot be read",
-        "pickled.npy": "pickled.npy cannot be read",
+        "cut.npz": "cut.npz is damaged or cannot be read",
+        "pickled.npy": "pickled.npy is damaged or cannot be read",
         "notes.txt": "must be a .npy, .npz, .mat",
         "none.npz": "none.npz does not exist",
     }.items():

@@ -1,13 +1,15 @@
 """Photographs: reading them from files, images and arrays, resizing, gradients and colours."""
 
 import colorsys
+import contextlib
+import random
 import sys
 
 import numpy as np
 import PIL.Image
 import pytest
 
-from diffhash.errors import InputError, MissingExtraError, ParameterError
+from diffhash.errors import InputError, InputFileError, MissingExtraError, ParameterError
 from diffhash.featurizers import HogFeatures, PictureFeatures, colour_histograms, read_pictures
 
 
@@ -164,7 +166,7 @@ def test_a_cut_off_picture_is_named(photograph, tmp_path):
 def test_a_missing_file_and_a_folder_are_named(tmp_path):
     with pytest.raises(InputError, match=r"the picture .*none\.png does not exist"):
         PictureFeatures().transform([tmp_path / "none.png"])
-    with pytest.raises(InputError, match="cannot be read as a picture"):
+    with pytest.raises(InputError, match="is a folder, not a file"):
         PictureFeatures().transform([tmp_path])
 
 
@@ -174,6 +176,67 @@ def test_a_picture_too_large_to_open_is_named(photograph, tmp_path, monkeypatch)
 
     with pytest.raises(InputError, match=r"bomb\.png cannot be read"):
         PictureFeatures().transform([tmp_path / "bomb.png"])
+
+
+def test_a_picture_with_far_more_pixels_than_bytes_is_not_decoded(tmp_path, monkeypatch):
+    """A white picture of 36 million pixels takes 100 kB as a file and 144 MB in memory."""
+    path = tmp_path / "bomb.png"
+    PIL.Image.new("RGB", (6000, 6000)).save(path)
+
+    def decoded(*_):
+        raise AssertionError("the picture was decoded")
+
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", decoded)
+    with pytest.raises(InputFileError, match=r"bomb\.png cannot be read .* 6,000 × 6,000 pixels"):
+        PictureFeatures().transform([path])
+
+
+def test_a_large_drawing_in_black_and_white_is_read(tmp_path):
+    PIL.Image.new("1", (4960, 7016), 1).save(tmp_path / "page.png")
+
+    assert PictureFeatures().transform([tmp_path / "page.png"]).shape == (1, PictureFeatures().n_features)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("a"), IndexError("b"), OverflowError("c"), KeyError("d")])
+def test_every_error_of_the_decoder_names_the_file(photograph, tmp_path, monkeypatch, error):
+    PIL.Image.fromarray(photograph).save(tmp_path / "a.png")
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", fail)
+    with pytest.raises(InputFileError, match=r"a\.png cannot be read as a picture"):
+        PictureFeatures().transform([tmp_path / "a.png"])
+
+
+def test_damaged_pictures_raise_nothing_else(photograph, tmp_path):
+    """Random bytes are changed in files of all formats."""
+    rng = random.Random(2)
+    for kind in ("png", "jpeg", "gif", "webp", "tiff", "bmp"):
+        PIL.Image.fromarray(photograph[:24, :24]).save(tmp_path / f"good.{kind}")
+        good = (tmp_path / f"good.{kind}").read_bytes()
+        for number in range(30):
+            data = bytearray(good)
+            for _ in range(rng.randint(1, 4)):
+                data[rng.randrange(len(data) if number % 2 else 60)] = rng.randrange(256)
+            (tmp_path / f"x.{kind}").write_bytes(data)
+            with contextlib.suppress(InputFileError):
+                read_pictures([tmp_path / f"x.{kind}"], size=16, mode="RGB", caller="test")
+
+
+def test_no_other_program_is_started_for_a_picture(tmp_path):
+    """Pillow would give a PostScript file to Ghostscript, whatever the name of the file is."""
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n")
+
+    with pytest.raises(InputFileError, match="cannot identify"):
+        PictureFeatures().transform([tmp_path / "a.png"])
+
+
+def test_grey_values_that_are_not_finite_are_refused(tmp_path):
+    PIL.Image.fromarray(np.array([[0.0, np.inf], [1.0, 2.0]], dtype=np.float32)).save(tmp_path / "a.tiff")
+
+    with pytest.raises(InputFileError, match="not finite"):
+        PictureFeatures().transform([tmp_path / "a.tiff"])
 
 
 @pytest.mark.parametrize(

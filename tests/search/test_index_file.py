@@ -231,3 +231,33 @@ def test_a_changed_byte_never_gives_another_error_than_ours(place, byte, tmp_pat
     with contextlib.suppress(IndexFileError):
         width = HammingIndex.load(path).codes.shape[1]
         HammingIndex.load(path).search(np.zeros(width, dtype=np.uint8), 3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda head: head["codes"].update(shape=[2**62, 0], data_offsets=[0, 0]),
+        lambda head: head["codes"].update(shape=[0] * 100, data_offsets=[0, 0]),
+        lambda head: head["codes"].update(shape=[10**30, 0], data_offsets=[0, 0]),
+        lambda head: head.update(ids={"dtype": "I64", "shape": [0, 10**30], "data_offsets": [0, 0]}),
+        lambda head: head["__metadata__"].update(diffhash_index='{"format_version": true, "n_bits": 16}'),
+        lambda head: head["__metadata__"].update(diffhash_index='{"format_version": 0, "n_bits": 16}'),
+    ],
+)
+def test_a_description_that_does_not_fit_the_bytes_is_refused(path, change):
+    HammingIndex(np.zeros((3, 2), dtype=np.uint8)).save(path)
+    data = path.read_bytes()
+    length = int.from_bytes(data[:8], "little")
+    head = json.loads(data[8 : 8 + length])
+    change(head)
+    text = json.dumps(head).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data[8 + length :])
+
+    with pytest.raises(IndexFileError):
+        HammingIndex.load(path)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "a\0b", "."])
+def test_a_name_that_cannot_be_read_is_an_index_error(tmp_path, name):
+    with pytest.raises(IndexFileError):
+        HammingIndex.load(tmp_path / name)

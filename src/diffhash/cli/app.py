@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
+import traceback
 import warnings
-from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, TextIO
 
 import typer
 
@@ -23,6 +23,7 @@ from .messages import with_option_names
 from .options import takes_groups
 from .reproduce import InterruptedRunError, reproduce
 from .search import search
+from .terminal import echo
 from .upgrade import upgrade
 from .verify import verify
 
@@ -52,7 +53,7 @@ def _print_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
 
-        typer.echo(f"diffhash {version('diffhash')}")
+        echo(f"diffhash {version('diffhash')}")
         raise typer.Exit
 
 
@@ -69,13 +70,13 @@ def _options(
 def run_app(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit status. Errors become one line on stderr.
 
-    With ``--debug`` in the arguments, errors are raised instead.
+    With ``--debug`` in the arguments, the traceback is printed instead.
     """
     try:
         # Outside of standalone mode typer.Exit(n) is returned as n.
         with warnings.catch_warnings():
             warnings.simplefilter("always", DiffhashWarning)
-            warnings.showwarning = _one_line(warnings.showwarning)
+            warnings.showwarning = _show_warning
             status = app(args=list(arguments), prog_name="diffhash", standalone_mode=False)
     except _UsageError as error:
         line = _usage_line(error)
@@ -87,7 +88,8 @@ def run_app(arguments: Sequence[str]) -> int:
         return _say("interrupted", INTERRUPTED)
     except Exception as error:
         if "--debug" in arguments:
-            raise
+            echo(traceback.format_exc(), err=True)
+            return FAILED
         if isinstance(error, OptionError):
             return _say(_with_help(_error_line(error), f"diffhash {arguments[0]}"), MISUSED)
         return _say(_error_line(error), FAILED)
@@ -97,16 +99,19 @@ def run_app(arguments: Sequence[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _one_line(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """How warnings are shown: ours in one line as errors, others as Python does."""
-
-    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-        if issubclass(category, DiffhashWarning):
-            _say(f"warning: {' '.join(str(message).split())}", 0)
-        else:
-            plain(message, category, *rest, **more)
-
-    return show
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,  # noqa: ARG001 - the signature of warnings.showwarning
+    line: str | None = None,
+) -> None:
+    """Show a warning of ours in one line as an error, and others as Python does."""
+    if issubclass(category, DiffhashWarning):
+        _say(f"warning: {' '.join(str(message).split())}", 0)
+    else:
+        echo(warnings.formatwarning(message, category, filename, lineno, line).rstrip(), err=True)
 
 
 def _error_line(error: Exception) -> str:
@@ -134,5 +139,5 @@ def _with_help(message: str, command: str) -> str:
 
 
 def _say(line: str, status: int) -> int:
-    print(f"diffhash: {line}", file=sys.stderr)
+    echo(f"diffhash: {line}", err=True)
     return status

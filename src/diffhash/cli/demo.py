@@ -12,6 +12,7 @@ import typer
 from .options import OutputFlags
 from .printing import print_json
 from .progress import CostBar
+from .terminal import echo
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,7 +98,7 @@ def _print(result: DemoResult, report: Path) -> None:
 
 def _say(line: str) -> None:
     # rich would break a path or a command at the edge of the terminal.
-    typer.echo(line)
+    echo(line)
 
 
 def _table(title: str, *columns: str) -> Table:

@@ -10,6 +10,7 @@ from .options import OutputFlags, PairFlags, Seed, Views
 from .parsing import files_by_name
 from .printing import print_json, print_table
 from .progress import StepBar
+from .terminal import echo, shown
 
 if TYPE_CHECKING:
     from ..workflows import Direction
@@ -111,7 +112,7 @@ def _print(directions: tuple[Direction, ...]) -> None:
     print_table(header, rows)
     for found in directions:
         if found.without_relevant:
-            typer.echo(
-                f"{found.query} → {found.into}: {found.without_relevant:,} queries with nothing relevant "
+            echo(
+                f"{shown(found.query)} → {shown(found.into)}: {found.without_relevant:,} queries with nothing relevant "
                 "were left out"
             )

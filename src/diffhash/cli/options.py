@@ -10,11 +10,10 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from ..workflows.options import LearningOptions, MethodName, PairFiles
+from ..workflows.options import MAX_BITS, LearningOptions, MethodName, PairFiles
 from .parsing import file_or_files_by_name, parse_settings
 
 __all__ = [
-    "MAX_BITS",
     "LearningFlags",
     "Negatives",
     "OutputFlags",
@@ -27,8 +26,6 @@ __all__ = [
     "takes_groups",
 ]
 
-#: As ``diffhash.native``, which takes too long to import for ``--help``.
-MAX_BITS = 4096
 _PAIRS = "Which rows belong together"
 _LEARNING = "Learning"
 

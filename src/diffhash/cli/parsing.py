@@ -53,10 +53,18 @@ def file_or_files_by_name(
     only = values[0] if len(values) == 1 else None
     if only is not None and not any(only.startswith(f"{name}=") for name in names):
         # The name of a file may contain "=". If there is no such file, an unknown modality was meant.
-        file_exists = Path(only.partition("#")[0]).exists()
+        file_exists = _exists(only.partition("#")[0])
         if "=" not in only or file_exists:
             return only
     return files_by_name(values, option)
+
+
+def _exists(name: str) -> bool:
+    """Whether there is such a file; a name that the system refuses has none."""
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def parse_settings(values: Sequence[str] | None) -> dict[str, Any]:
@@ -73,7 +81,7 @@ def parse_settings(values: Sequence[str] | None) -> dict[str, Any]:
 def _json_or_word(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -8,32 +8,14 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import typer
+from .terminal import echo, escaped_json, shown
 
-__all__ = ["megabytes", "modalities_line", "print_facts", "print_json", "print_table", "shown"]
-
-
-def shown(value: Any, limit: int = 60) -> str:
-    r"""One line of text that is safe for a terminal: control characters are written out.
-
-    Examples
-    --------
-    >>> shown("two\nlines \x1b[31mred")
-    'two lines \\x1b[31mred'
-    """
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    text = " ".join(text.split())
-    # Files come from anywhere, and a terminal would obey control characters in them.
-    text = "".join(c if unicodedata.category(c)[0] != "C" else repr(c)[1:-1] for c in text)
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+__all__ = ["megabytes", "modalities_line", "print_facts", "print_json", "print_table"]
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Print aligned columns. Columns of numbers are aligned to the right."""
+    header = [shown(name, 40) for name in header]
     cells = [[shown(value, 72) for value in row] for row in rows]
     numbers = [
         all(isinstance(row[i], int | float) for row in rows) and bool(rows) for i in range(len(header))
@@ -44,19 +26,21 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
             " " * (width - _width(cell)) + cell if right else cell + " " * (width - _width(cell))
             for cell, width, right in zip(line, widths, numbers, strict=True)
         ]
-        typer.echo("  ".join(parts).rstrip())
+        echo("  ".join(parts).rstrip())
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
     """Print names and values, one pair on a line."""
-    width = max(map(len, facts), default=0)
-    for name, value in facts.items():
-        typer.echo(f"{name:<{width}}  {shown(value, 200)}".rstrip())
+    named = {shown(name): shown(value, 200) for name, value in facts.items()}
+    width = max(map(len, named), default=0)
+    for name, value in named.items():
+        echo(f"{name:<{width}}  {value}".rstrip())
 
 
 def print_json(content: Any) -> None:
     """Print strict JSON: NaN and infinities become null."""
-    typer.echo(json.dumps(_plain(content), ensure_ascii=False, indent=2, default=str, allow_nan=False))
+    text = json.dumps(_plain(content), ensure_ascii=False, indent=2, default=str, allow_nan=False)
+    echo(escaped_json(text))
 
 
 def megabytes(n: int) -> str:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ..workflows.progress import Step
+from .terminal import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -33,9 +34,9 @@ class StepBar:
         if new:
             if self._task is not None:
                 self._bar.remove_task(self._task)
-            self._task = self._bar.add_task(step.name, total=step.total, unit=step.unit, detail="")
+            self._task = self._bar.add_task(shown(step.name), total=step.total, unit=step.unit, detail="")
         assert self._task is not None
-        self._bar.update(self._task, completed=step.done, total=step.total, detail=step.detail)
+        self._bar.update(self._task, completed=step.done, total=step.total, detail=shown(step.detail))
         self._last = step
 
     def __enter__(self) -> Self:
@@ -75,13 +76,13 @@ def _step_columns() -> Progress:
 
     return Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=30),
         Count(),
         TimeElapsedColumn(),
         TextColumn("left about"),
         TimeRemainingColumn(),
-        TextColumn("{task.fields[detail]}"),
+        TextColumn("{task.fields[detail]}", markup=False),
         console=Console(stderr=True),
         transient=True,
     )
@@ -107,7 +108,7 @@ class CostBar:
         console = Console(stderr=True)
         self._bar = Progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=30),
             TextColumn("{task.percentage:>3.0f} %"),
             TimeElapsedColumn(),
@@ -127,7 +128,7 @@ class CostBar:
 
     def advance(self, cost: float, what: str) -> None:
         """Report that a part of this cost is done."""
-        self._bar.update(self._task, advance=cost, description=what)
+        self._bar.update(self._task, advance=cost, description=shown(what))
 
     def __enter__(self) -> Self:
         self._bar.start()

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .options import OutputFlags
+from .printing import print_json
 from .progress import CostBar
+from .terminal import echo
 
 if TYPE_CHECKING:
     from ..experiments.paper import Cell, Settings, Summary
@@ -70,7 +71,10 @@ def reproduce(
             f"interrupted. {kept} has the finished parts; the same command continues from there"
         ) from None
     paths = write_report(summary, out)
-    typer.echo(_as_json(summary, paths) if output.as_json else _as_text(summary, paths))
+    if output.as_json:
+        print_json(_as_json(summary, paths))
+    else:
+        echo(_as_text(summary, paths))
 
 
 def _run_with_progress(settings: Settings, out: Path, *, fresh: bool) -> Summary:
@@ -97,9 +101,9 @@ def _as_text(summary: Summary, paths: list[Path]) -> str:
     return "\n".join([*lines, "", f"{paths[0]}"])
 
 
-def _as_json(summary: Summary, paths: list[Path]) -> str:
+def _as_json(summary: Summary, paths: list[Path]) -> dict[str, Any]:
     results = summary.results
-    content = {
+    return {
         "report": str(paths[0]),
         "files": [str(path) for path in paths],
         "settings": results.settings.to_json(),
@@ -107,4 +111,3 @@ def _as_json(summary: Summary, paths: list[Path]) -> str:
         "findings": [asdict(finding) for finding in summary.findings],
         "tables": [{"title": t.title, "header": t.header, "rows": t.rows} for t in summary.tables],
     }
-    return json.dumps(content, ensure_ascii=False, indent=2)

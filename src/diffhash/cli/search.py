@@ -12,6 +12,7 @@ from ..workflows.options import THUMBNAIL
 from .options import OutputFlags, refuse_options
 from .parsing import parse_where
 from .printing import print_json, print_table
+from .terminal import echo, shown
 
 if TYPE_CHECKING:
     from ..stores import Hit
@@ -95,7 +96,7 @@ def search(
     else:
         result = workflows.search(collection, **query)
     if not result.known_words:
-        typer.echo(_UNKNOWN_WORDS, err=True)
+        echo(_UNKNOWN_WORDS, err=True)
     if output.as_json:
         print_json(_facts(result))
     else:
@@ -103,7 +104,7 @@ def search(
     if open_page:
         if sys.stdout.isatty():
             typer.launch(page.resolve().as_uri())
-        typer.echo(f"{page}", err=output.as_json)
+        echo(shown(str(page), 500), err=output.as_json)
 
 
 def _facts(result: QueryResult) -> dict[str, Any]:
@@ -130,9 +131,9 @@ def _fields(hit: Hit) -> dict[str, Any]:
 def _print(found: tuple[tuple[Hit, ...], ...]) -> None:
     for number, hits in enumerate(found):
         if len(found) > 1:
-            typer.echo(f"{'' if number == 0 else chr(10)}query {number}")
+            echo(f"{'' if number == 0 else chr(10)}query {number}")
         if not hits:
-            typer.echo("nothing was found")
+            echo("nothing was found")
             continue
         names: list[str] = []
         for hit in hits:

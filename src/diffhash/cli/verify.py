@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from .options import OutputFlags
-from .printing import print_json, shown
+from .printing import print_json
+from .terminal import echo, shown
 
 __all__ = ["NOT_IN_ORDER", "verify"]
 
@@ -43,7 +44,7 @@ def verify(
         print_json(result.to_dict())
     else:
         for problem in result.problems:
-            typer.echo(shown(problem, 500))
-        typer.echo(f"{result.file}: {'in order' if result.ok else 'not in order'}")
+            echo(shown(problem, 500))
+        echo(f"{shown(result.file, 500)}: {'in order' if result.ok else 'not in order'}")
     if not result.ok:
         raise typer.Exit(NOT_IN_ORDER)

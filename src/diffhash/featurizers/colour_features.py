@@ -13,6 +13,8 @@ from ..types import FloatArray
 __all__ = ["colour_histograms"]
 
 _BLOCK = 256
+# Pixels per block; of large pictures fewer are processed at a time.
+_BLOCK_PIXELS = 1 << 20
 
 
 def colour_histograms(pictures: NDArray[Any], *, grid: int = 4, hues: int = 12, greys: int = 4) -> FloatArray:
@@ -59,8 +61,9 @@ def colour_histograms(pictures: NDArray[Any], *, grid: int = 4, hues: int = 12, 
         )
     n, bins = len(pictures), hues + greys
     features = np.empty((n, grid * grid * bins), dtype=np.float32)
-    for start in range(0, n, _BLOCK):
-        block = pictures[start : start + _BLOCK]
+    step = max(1, min(_BLOCK, _BLOCK_PIXELS // max(1, pictures.shape[1] * pictures.shape[2])))
+    for start in range(0, n, step):
+        block = pictures[start : start + step]
         features[start : start + len(block)] = _block_histograms(block, grid, hues, greys)
     return features
 

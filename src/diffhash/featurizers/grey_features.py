@@ -7,6 +7,7 @@ different sizes can be compared.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ __all__ = ["hog", "thumbnails", "unit_rows"]
 
 # Number of pictures per block: small enough for the intermediate arrays to stay in the cache.
 _BLOCK = 64
+# Numbers per block; of large pictures fewer are processed at a time.
+_BLOCK_NUMBERS = 1 << 22
 
 
 def hog(
@@ -69,8 +72,7 @@ def hog(
         )
     side = cells - block + 1
     features = np.empty((len(pictures), side * side * block * block * orientations), dtype=np.float32)
-    for start in range(0, len(pictures), _BLOCK):
-        rows = slice(start, start + _BLOCK)
+    for rows in _blocks(pictures, orientations):
         votes = _votes(pictures[rows].astype(np.float32), cells, orientations, signed)
         features[rows] = _normalised_blocks(votes, block)
     return features
@@ -100,10 +102,15 @@ def thumbnails(pictures: NDArray[Any], *, side: int = 8) -> FloatArray:
     _, height, width = pictures.shape
     down, across = _area_means(height, side), _area_means(width, side)
     small = np.empty((len(pictures), side, side), dtype=np.float32)
-    for start in range(0, len(pictures), _BLOCK):
-        rows = slice(start, start + _BLOCK)
+    for rows in _blocks(pictures):
         small[rows] = down @ pictures[rows].astype(np.float32) @ across.T
     return small.reshape(len(pictures), side * side)
+
+
+def _blocks(pictures: NDArray[Any], numbers_per_pixel: int = 1) -> Iterator[slice]:
+    n, height, width = pictures.shape
+    step = max(1, min(_BLOCK, _BLOCK_NUMBERS // (height * width * numbers_per_pixel)))
+    return (slice(start, start + step) for start in range(0, n, step))
 
 
 def _as_pictures(pictures: NDArray[Any], caller: str) -> NDArray[Any]:

@@ -20,6 +20,8 @@ __all__ = ["HogFeatures"]
 _NAMES = ("cells", "orientations", "block", "signed", "thumbnail", "thumbnail_weight", "size")
 #: Largest side that pictures are resized to; a larger value in a file is refused.
 LARGEST_SIDE = 1024
+#: The same for the number of directions: every pixel takes memory for each of them.
+MOST_ORIENTATIONS = 64
 
 
 class HogFeatures(ParametersMixin):
@@ -133,6 +135,7 @@ class HogFeatures(ParametersMixin):
             check_count(getattr(made, name), name, caller=caller, minimum=minimum)
         check_number(made.block, "block", caller=caller, low=1, high=made.cells)
         check_number(made.size, "size", caller=caller, low=2, high=LARGEST_SIDE)
+        check_number(made.orientations, "orientations", caller=caller, high=MOST_ORIENTATIONS)
         check_number(made.thumbnail_weight, "thumbnail_weight", caller=caller, high=1e6)
         check_flag(made.signed, "signed", caller=caller)
         return made

@@ -15,7 +15,7 @@ from ..validation import check_count, check_number
 from .base import State, check_state_names
 from .colour_features import colour_histograms
 from .grey_features import hog, thumbnails, unit_rows
-from .hog_features import LARGEST_SIDE
+from .hog_features import LARGEST_SIDE, MOST_ORIENTATIONS
 from .picture_reading import read_pictures
 
 __all__ = ["PictureFeatures"]
@@ -160,6 +160,7 @@ class PictureFeatures(ParametersMixin):
         for name in _COUNTS:
             minimum = {"cells": 2, "greys": 2, "thumbnail": 0, "size": 8}.get(name, 1)
             check_count(getattr(self, name), name, caller=caller, minimum=minimum)
+        check_number(self.orientations, "orientations", caller=caller, high=MOST_ORIENTATIONS)
         for name in _WEIGHTS:
             check_number(getattr(self, name), name, caller=caller, high=1e6)
         if self.size > LARGEST_SIDE or max(self.cells, self.colour_grid, self.thumbnail) > self.size:

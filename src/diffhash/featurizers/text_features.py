@@ -139,11 +139,8 @@ class TfidfFeatures(ParametersMixin):
             char_ngrams=None if lengths is None else _checked_lengths(lengths),
             char_weight=check_number(parameters["char_weight"], "char_weight", caller=caller, high=1e6),
         )
-        idf, words, ngrams = (
-            arrays["idf"],
-            _decode_vocabulary(arrays["words"]),
-            _decode_vocabulary(arrays["ngrams"]),
-        )
+        idf = arrays["idf"]
+        words, ngrams = (_decode_vocabulary(arrays[name], idf.size) for name in ("words", "ngrams"))
         distinct = len(set(words)) == len(words) and len(set(ngrams)) == len(ngrams)
         fits = idf.shape == (len(words) + len(ngrams),) and (made.char_ngrams is not None or not ngrams)
         if idf.dtype != np.float32 or not np.isfinite(idf).all() or not distinct or not fits:
@@ -204,10 +201,15 @@ def _encode_vocabulary(entries: list[str]) -> NDArray[np.uint8]:
     return np.frombuffer("\n".join(entries).encode("utf-8", "surrogatepass"), dtype=np.uint8)
 
 
-def _decode_vocabulary(array: NDArray[Any]) -> list[str]:
+def _decode_vocabulary(array: NDArray[Any], most: int) -> list[str]:
     if array.dtype != np.uint8 or array.ndim != 1:
         raise ModelFileError(
             f"load: a vocabulary must be bytes in a 1-d array, got {array.dtype} {array.shape}."
+        )
+    # Checked first: as a list of str a vocabulary takes twenty times its bytes.
+    if np.count_nonzero(array == ord("\n")) > most:
+        raise ModelFileError(
+            f"load: a vocabulary has more entries than weights, {most}. Save the model again."
         )
     try:
         text = array.tobytes().decode("utf-8", "surrogatepass")

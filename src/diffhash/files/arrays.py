@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
@@ -16,7 +15,19 @@ from ..errors import InputFileError
 from .features import FeatureFile, check_matrix
 from .source import Source, listed
 
-__all__ = ["NpyFeatures", "NpzFeatures", "load_array", "read_header"]
+__all__ = [
+    "NpyFeatures",
+    "NpzFeatures",
+    "load_array",
+    "npz_names",
+    "read_array_header",
+    "read_header",
+]
+
+#: Size of one row of an array without rows.
+_MOST_EMPTY_BYTES = 1 << 27
+#: Deflate makes data at most this many times smaller.
+_DEFLATE_RATIO = 1032
 
 Header = tuple[tuple[int, ...], bool, np.dtype[Any]]
 
@@ -27,14 +38,16 @@ def read_header(file: IO[bytes], source: Source) -> Header:
         version = npy.read_magic(file)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(file)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputFileError(f"{source} is not an .npy array, or it is damaged ({error}).") from error
+    except Exception as error:  # NumPy parses the header as Python source: it can fail in many ways
+        raise InputFileError(f"{source} is not an .npy array, or it is damaged ({error!s:.300}).") from error
     if dtype.hasobject:
         raise InputFileError(
             f"{source}: arrays of Python objects are not supported. Save numbers or strings."
         )
-    if any(n < 0 for n in shape):
-        raise InputFileError(f"{source} is not an .npy array, or it is damaged (its shape is {shape}).")
+    if any(type(n) is not int or n < 0 for n in shape) or not dtype.itemsize:
+        raise InputFileError(
+            f"{source} is not an .npy array, or it is damaged (its shape is {shape}, its type {dtype})."
+        )
     return shape, fortran, dtype
 
 
@@ -46,6 +59,9 @@ def _check_size(header: Header, start: int, size: int, source: Source) -> None:
         raise InputFileError(
             f"{source} is truncated: its header describes {needed:,} bytes, the file has {size:,}. Copy it again."
         )
+    # Rows that do not exist need no bytes, but whoever reads them may make room for their columns.
+    if 0 in shape and math.prod(n or 1 for n in shape) * dtype.itemsize > _MOST_EMPTY_BYTES:
+        raise InputFileError(f"{source} is damaged: it has no values, and its shape is {shape}.")
 
 
 def _blocks(file: IO[bytes], header: Header, source: Source, step: int, keep: int) -> Iterator[NDArray[Any]]:
@@ -61,14 +77,11 @@ def _blocks(file: IO[bytes], header: Header, source: Source, step: int, keep: in
 
 def _fill(file: IO[bytes], view: memoryview, source: Source) -> None:
     done = 0
-    try:
-        while done < len(view):
-            got = file.readinto(view[done:])  # type: ignore[attr-defined]
-            if not got:
-                raise InputFileError(f"{source} is truncated: it ends before its last row.")
-            done += got
-    except (zipfile.BadZipFile, zlib.error) as error:
-        raise InputFileError(f"{source} is damaged ({error}).") from error
+    while done < len(view):
+        got = file.readinto(view[done:])  # type: ignore[attr-defined]
+        if not got:
+            raise InputFileError(f"{source} is truncated: it ends before its last row.")
+        done += got
 
 
 class NpyFeatures(FeatureFile):
@@ -86,8 +99,7 @@ class NpyFeatures(FeatureFile):
         self.n_rows, self.n_features = shape
         _check_size(self._header, self._start, source.path.stat().st_size, source)
 
-    def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
-        """Yield the rows in blocks; the buffers are reused."""
+    def _blocks(self, n_rows: int | None, keep: int) -> Iterator[NDArray[Any]]:
         step = n_rows or self.block_rows(self.dtype.itemsize)
         if self._fortran:
             whole = self.array()
@@ -101,7 +113,8 @@ class NpyFeatures(FeatureFile):
         """All rows, memory-mapped."""
         if not self.n_rows:
             return np.empty((0, self.n_features), dtype=self.dtype)
-        mapped: NDArray[Any] = np.load(self.source.path, mmap_mode="r", allow_pickle=False)
+        with self.source.reading():
+            mapped: NDArray[Any] = np.load(self.source.path, mmap_mode="r", allow_pickle=False)
         return mapped
 
 
@@ -112,34 +125,41 @@ class NpzFeatures(FeatureFile):
         self.source, self._member = source, npz_member(source)
         with zipfile.ZipFile(source.path) as archive, archive.open(self._member) as file:
             self._header = read_header(file, source)
-            start, size = file.tell(), archive.getinfo(self._member).file_size
+            start, size = file.tell(), _member_size(archive, self._member, source)
         shape, self._fortran, self.dtype = self._header
         check_matrix(source, shape, self.dtype)
         self.n_rows, self.n_features = shape
         _check_size(self._header, start, size, source)
 
-    def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
-        """Yield the rows in blocks, decompressed on the way."""
+    def _blocks(self, n_rows: int | None, keep: int) -> Iterator[NDArray[Any]]:
         step = n_rows or self.block_rows(self.dtype.itemsize)
         if self._fortran:
             whole = load_array(self.source)
             yield from (np.ascontiguousarray(whole[i : i + step]) for i in range(0, len(whole), step))
             return
         with zipfile.ZipFile(self.source.path) as archive, archive.open(self._member) as file:
-            yield from _blocks(file, read_header(file, self.source), self.source, step, keep)
+            if read_header(file, self.source) != self._header:
+                raise InputFileError(f"{self.source} was replaced while it was read. Read it again.")
+            yield from _blocks(file, self._header, self.source, step, keep)
 
     def array(self) -> NDArray[Any]:
         """All rows, in memory."""
         return load_array(self.source)
 
 
+def npz_names(source: Source) -> list[str]:
+    """Names of the arrays in an ``.npz`` file."""
+    with source.reading():
+        try:
+            with zipfile.ZipFile(source.path) as archive:
+                return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
+        except zipfile.BadZipFile as error:
+            raise InputFileError(f"{source.path} is not an .npz file, or it is damaged ({error}).") from error
+
+
 def npz_member(source: Source) -> str:
     """Name, inside the zip archive, of the array that a source selects."""
-    try:
-        with zipfile.ZipFile(source.path) as archive:
-            names = [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    except zipfile.BadZipFile as error:
-        raise InputFileError(f"{source.path} is not an .npz file, or it is damaged ({error}).") from error
+    names = npz_names(source)
     if source.part is None and len(names) != 1:
         raise InputFileError(
             f"{source.path} has {len(names)} arrays: {listed(names)}. "
@@ -151,20 +171,42 @@ def npz_member(source: Source) -> str:
     return f"{name}.npy"
 
 
-def load_array(source: Source) -> NDArray[Any]:
-    """Read a whole array of any shape from an ``.npy`` or ``.npz`` file."""
-    try:
+def _member_size(archive: zipfile.ZipFile, member: str, source: Source) -> int:
+    """Size of an unpacked array; an error if the packed bytes cannot give that many."""
+    found = archive.getinfo(member)
+    if found.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise InputFileError(
+            f"{source} is packed in a way that NumPy does not use. Save it with numpy.savez_compressed."
+        )
+    ratio = _DEFLATE_RATIO if found.compress_type == zipfile.ZIP_DEFLATED else 1
+    packed = min(found.compress_size, source.path.stat().st_size)
+    if found.file_size > ratio * packed:
+        raise InputFileError(
+            f"{source} is damaged: {found.compress_size:,} packed bytes cannot hold {found.file_size:,} bytes."
+        )
+    return found.file_size
+
+
+def read_array_header(source: Source) -> Header:
+    """Shape, Fortran order and type of the array that a source selects, compared with the size of the file."""
+    with source.reading():
         if source.kind == ".npy":
             with source.path.open("rb") as file:
-                _check_size(read_header(file, source), file.tell(), source.path.stat().st_size, source)
-            return np.asarray(np.load(source.path, allow_pickle=False))
+                header = read_header(file, source)
+                _check_size(header, file.tell(), source.path.stat().st_size, source)
+                return header
         member = npz_member(source)
         with zipfile.ZipFile(source.path) as archive, archive.open(member) as file:
-            size = archive.getinfo(member).file_size
-            _check_size(read_header(file, source), file.tell(), size, source)
+            header = read_header(file, source)
+            _check_size(header, file.tell(), _member_size(archive, member, source), source)
+            return header
+
+
+def load_array(source: Source) -> NDArray[Any]:
+    """Read a whole array of any shape from an ``.npy`` or ``.npz`` file."""
+    read_array_header(source)
+    with source.reading():
+        if source.kind == ".npy":
+            return np.asarray(np.load(source.path, allow_pickle=False))
         with np.load(source.path, allow_pickle=False) as archive:
-            return np.asarray(archive[member.removesuffix(".npy")])
-    except InputFileError:
-        raise
-    except (ValueError, EOFError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise InputFileError(f"{source} cannot be read ({error}).") from error
+            return np.asarray(archive[npz_member(source).removesuffix(".npy")])

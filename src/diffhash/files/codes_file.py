@@ -14,6 +14,7 @@ from numpy.lib import format as npy
 
 from ..atomic_write import replacing
 from ..errors import InputFileError
+from ..input_files import open_input
 from ..output_files import OutputKind
 from ..types import CodeArray
 from .arrays import load_array, read_header
@@ -113,7 +114,7 @@ def is_ids_file(path: Path) -> bool:
 
 def _shape_and_type(path: Path) -> tuple[tuple[int, ...], np.dtype[Any]] | None:
     try:
-        with path.open("rb") as file:
+        with open_input(path, InputFileError) as file:
             shape, _, dtype = read_header(file, Source(path))
     except InputFileError:
         return None

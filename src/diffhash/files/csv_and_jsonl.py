@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputFileError
 from .features import FeatureFile
-from .source import Source, choose_columns, listed
+from .source import Source, check_distinct, choose_columns, listed
 
 __all__ = ["CsvFeatures", "JsonlFeatures", "csv_records", "is_number", "json_records"]
 
@@ -45,11 +45,15 @@ def json_records(path: Path) -> Iterator[tuple[int, Any]]:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     try:
-                        yield number, json.loads(line)
+                        value = json.loads(line)
+                        if "\\ud" in line.lower():
+                            # JSON may write half of a character, which no file can hold as UTF-8.
+                            json.dumps(value, ensure_ascii=False).encode()
                     except (ValueError, RecursionError) as error:
                         raise InputFileError(
-                            f"{path}, line {number}: this is not valid JSON ({error})."
+                            f"{path}, line {number}: this is not valid JSON ({error!s:.300})."
                         ) from error
+                    yield number, value
     except UnicodeDecodeError as error:
         raise InputFileError(f"{path} is not UTF-8 text ({error}). Save it as UTF-8.") from error
 
@@ -63,8 +67,7 @@ class _TextFeatures(FeatureFile):
     def _records(self) -> Iterator[tuple[int, Any]]:
         """Yield the line number and the content of each row."""
 
-    def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:  # noqa: ARG002 - every block is new
-        """Yield the rows in blocks, as float64."""
+    def _blocks(self, n_rows: int | None, keep: int) -> Iterator[NDArray[Any]]:  # noqa: ARG002 - every block is new
         step = n_rows or self.block_rows(8)
         records = self._records()
         while block := list(islice(records, step)):
@@ -75,7 +78,7 @@ class _TextFeatures(FeatureFile):
             matrix = np.array([row for _, row in records], dtype=np.float64)
             if matrix.shape == (len(records), self.n_features):
                 return matrix
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             pass
         raise self._first_wrong(records)
 
@@ -108,6 +111,7 @@ class CsvFeatures(_TextFeatures):
             raise InputFileError(f"{source.path} is empty.")
         self._has_header = not all(map(is_number, first[1]))
         self._names = first[1] if self._has_header else [str(i) for i in range(len(first[1]))]
+        check_distinct(source, self._names)
         chosen = self._names if source.part is None else choose_columns(source, self._names)
         self._places = [self._names.index(name) for name in chosen]
         self.n_features = len(self._places)
@@ -171,6 +175,6 @@ def is_number(value: Any) -> bool:
     """Whether a cell or a JSON value can be read as a number."""
     try:
         float(value)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return False
     return True

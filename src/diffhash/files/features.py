@@ -35,11 +35,16 @@ class FeatureFile(ABC):
     n_features: int
 
     @abstractmethod
+    def _blocks(self, n_rows: int | None, keep: int) -> Iterator[NDArray[Any]]:
+        """What :meth:`blocks` yields; it may raise any error for a damaged file."""
+
     def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:
         """Yield all rows in blocks of at most ``n_rows`` rows (by default a few MB).
 
         A block stays valid while ``keep`` more blocks are read; after that its memory may be reused.
         """
+        with self.source.reading():
+            yield from self._blocks(n_rows, keep)
 
     def array(self) -> NDArray[Any]:
         """All rows as one array: memory-mapped if the kind of file allows it, otherwise in memory."""
@@ -96,7 +101,11 @@ def open_features(source: str | os.PathLike[str] | Source) -> FeatureFile:
         ".csv": CsvFeatures,
         ".jsonl": JsonlFeatures,
     }
-    return readers[source.kind](source)  # type: ignore[call-arg]
+    with source.reading():
+        file = readers[source.kind](source)  # type: ignore[call-arg]
+    if not file.n_features:
+        raise InputFileError(f"{source}: the rows are empty, there are no features.")
+    return file
 
 
 def check_matrix(source: Source, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -107,5 +116,3 @@ def check_matrix(source: Source, shape: tuple[int, ...], dtype: np.dtype[Any]) -
         raise InputFileError(
             f"{source}: features must have two dimensions, (objects, features), got shape {shape}."
         )
-    if shape[1] == 0:
-        raise InputFileError(f"{source}: the rows are empty, shape {shape}.")

@@ -25,7 +25,8 @@ def plain_values(column: Any, where: str, start: int) -> list[Any]:
     Raises
     ------
     InputFileError
-        If JSON cannot represent a value, such as bytes and decimal numbers.
+        If JSON cannot represent a value, such as bytes and decimal numbers, or Python cannot, such as
+        dates after the year 9999.
     """
     import pyarrow
 
@@ -33,7 +34,13 @@ def plain_values(column: Any, where: str, start: int) -> list[Any]:
     if pyarrow.types.is_timestamp(kind) and kind.unit == "ns":
         # Python's datetime has microseconds, not nanoseconds.
         column = column.cast(pyarrow.timestamp("us", kind.tz), safe=False)
-    values: list[Any] = column.to_pylist()
+    try:
+        values: list[Any] = column.to_pylist()
+    except Exception as error:  # a date after the year 9999, an unknown time zone, text that is not UTF-8
+        raise InputFileError(
+            f"{where} contains a value of type {kind} from row {start} on that cannot be read ({error!s:.200}). "
+            "Convert it to text or numbers, or remove the column."
+        ) from error
     if pyarrow.types.is_integer(kind) or pyarrow.types.is_boolean(kind) or pyarrow.types.is_string(kind):
         return values
     for row, value in enumerate(values):

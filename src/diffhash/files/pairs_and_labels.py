@@ -102,11 +102,14 @@ def _names_without_header(
 
 def _row_numbers(values: Any, ids: Sequence[Any] | None, source: Source, modality: str) -> NDArray[np.int64]:
     if ids is None:
-        array = np.asarray(values)
+        try:
+            array = np.asarray(values)
+        except ValueError:  # lists of different lengths
+            array = np.array(None)
         if array.size and array.dtype.kind not in "iu":
-            wrong = next((v for v in values if not isinstance(v, int | np.integer)), array[0])
+            wrong = next((v for v in values if not isinstance(v, int | np.integer)), values[0])
             raise InputFileError(
-                f"{source.path}: pairs must be row numbers of {modality!r}, counted from 0; got {wrong!r}. "
+                f"{source.path}: pairs must be row numbers of {modality!r}, counted from 0; got {wrong!r:.60}. "
                 f"If they are ids, give the ids of the rows: --ids {modality}=FILE#COLUMN."
             )
         return array.astype(np.int64)
@@ -151,7 +154,18 @@ def read_labels(sources: Mapping[str, str | os.PathLike[str]]) -> dict[str, NDAr
     columns = {m: values for m, values in found.items() if isinstance(values, list)}
     if any(isinstance(value, list) for values in columns.values() for value in values):
         return found | _label_sets(columns)
-    as_text = any(isinstance(value, str) for values in columns.values() for value in values)
+    for modality, values in columns.items():
+        wrong = next((value for value in values if not isinstance(value, str | int | float)), None)
+        if wrong is not None:
+            raise InputFileError(
+                f"{sources[modality]}: labels must be numbers, strings or lists of these, got {wrong!r:.60}."
+            )
+    # Whole numbers beyond 64 bits become text too: as float, different ones could become equal.
+    as_text = any(
+        isinstance(value, str) or (isinstance(value, int) and not -(2**63) <= value < 2**63)
+        for values in columns.values()
+        for value in values
+    )
     return found | {m: np.array([str(v) for v in vs] if as_text else vs) for m, vs in columns.items()}
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputFileError
 from .features import FeatureFile
-from .source import Source, choose_columns, listed, require_pyarrow
+from .source import Source, check_distinct, choose_columns, listed, require_pyarrow
 
 __all__ = ["ParquetFeatures", "open_parquet"]
 
@@ -18,12 +18,16 @@ __all__ = ["ParquetFeatures", "open_parquet"]
 def open_parquet(source: Source) -> Any:
     """Open a ``ParquetFile``; raises InputFileError if that is not possible."""
     parquet = require_pyarrow(source.path)
-    import pyarrow
-
-    try:
-        return parquet.ParquetFile(source.path)
-    except pyarrow.ArrowException as error:
-        raise InputFileError(f"{source.path} is not a Parquet file, or it is damaged ({error}).") from error
+    with source.reading():
+        try:
+            file = parquet.ParquetFile(source.path)
+            names = list(file.schema_arrow.names)
+        except Exception as error:  # pyarrow has its own errors, and for some files OSError or TypeError
+            raise InputFileError(
+                f"{source.path} is not a Parquet file, or it is damaged ({error!s:.300})."
+            ) from error
+    check_distinct(source, names)
+    return file
 
 
 class ParquetFeatures(FeatureFile):
@@ -68,18 +72,13 @@ class ParquetFeatures(FeatureFile):
             raise InputFileError(f"{self.source}: the first row contains no numbers.")
         return len(value)
 
-    def blocks(self, n_rows: int | None = None, *, keep: int = 0) -> Iterator[NDArray[Any]]:  # noqa: ARG002 - every block is new
-        """Yield the rows in blocks; float32 if all columns are float32, otherwise float64."""
-        import pyarrow
-
+    def _blocks(self, n_rows: int | None, keep: int) -> Iterator[NDArray[Any]]:  # noqa: ARG002 - every block is new
+        # float32 if all columns are float32, otherwise float64.
         step, start = n_rows or self.block_rows(8), 0
-        try:
-            with open_parquet(self.source) as file:
-                for batch in file.iter_batches(batch_size=step, columns=self._columns):
-                    yield self._matrix(batch, start)
-                    start += batch.num_rows
-        except pyarrow.ArrowException as error:
-            raise InputFileError(f"{self.source.path} is damaged ({error}).") from error
+        with open_parquet(self.source) as file:
+            for batch in file.iter_batches(batch_size=step, columns=self._columns):
+                yield self._matrix(batch, start)
+                start += batch.num_rows
 
     def _matrix(self, batch: Any, start: int) -> NDArray[Any]:
         columns = {name: batch.column(name) for name in self._columns}

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from ..errors import InputFileError
+from ..input_files import reading
 
 __all__ = ["PICTURE_KINDS", "list_pictures"]
 
@@ -36,6 +37,14 @@ def list_pictures(folder: str | os.PathLike[str], left_out: list[Path] | None = 
     ['b.PNG', 'cats/a.jpg']
     """
     folder = Path(folder)
+    with reading(folder, InputFileError):
+        found = _found(folder, left_out)
+    if not found:
+        raise InputFileError(f"{folder}: the folder contains no pictures ({', '.join(PICTURE_KINDS)}).")
+    return dict(sorted(found.items()))
+
+
+def _found(folder: Path, left_out: list[Path] | None) -> dict[str, Path]:
     if not folder.is_dir():
         raise InputFileError(f"{folder}: there is no such folder.")
     found = {}
@@ -53,9 +62,7 @@ def list_pictures(folder: str | os.PathLike[str], left_out: list[Path] | None = 
                 f"{folder}: the name of the picture {os.fsencode(name)!r} is not valid UTF-8. "
                 "Rename it, or add --skip to leave such pictures out."
             )
-    if not found:
-        raise InputFileError(f"{folder}: the folder contains no pictures ({', '.join(PICTURE_KINDS)}).")
-    return dict(sorted(found.items()))
+    return found
 
 
 def _is_text(name: str) -> bool:

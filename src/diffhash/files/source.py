@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
 from ..errors import InputFileError, MissingExtraError
+from ..input_files import check_regular_file, parsing, reading
 
-__all__ = ["FILE_KINDS", "Source", "choose_columns", "listed", "require_pyarrow"]
+__all__ = ["FILE_KINDS", "Source", "check_distinct", "choose_columns", "listed", "require_pyarrow"]
 
 #: Endings of files that can be read; upper case counts too.
 FILE_KINDS = (".npy", ".npz", ".parquet", ".csv", ".jsonl")
@@ -45,14 +47,16 @@ class Source:
         """
         whole = os.fspath(text)
         path, part = Path(whole), None
-        if not path.exists() and "#" in whole:
+        if "#" in whole and not os.path.lexists(whole.replace("\0", "")):
             name, _, part = whole.rpartition("#")
             path = Path(name)
-        if not path.exists():
-            raise InputFileError(f"{path}: there is no such file.")
-        if path.is_dir():
-            raise InputFileError(f"{path} is a folder; a file is needed ({', '.join(FILE_KINDS)}).")
+        with reading(path, InputFileError):
+            check_regular_file(path, InputFileError)
         return cls(path, part or None)
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Context manager for code that reads the file: whatever it raises becomes an InputFileError."""
+        return parsing(self.path, InputFileError, name=str(self))
 
     @property
     def kind(self) -> str:
@@ -74,6 +78,15 @@ def listed(names: Iterable[str], limit: int = 20) -> str:
     known = [repr(name) for name in names]
     more = f" and {len(known) - limit} more" if len(known) > limit else ""
     return ", ".join(known[:limit]) + more if known else "none"
+
+
+def check_distinct(source: Source, names: list[str]) -> None:
+    """Raise InputFileError if two columns have the same name."""
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputFileError(
+            f"{source.path}: two columns have the same name, {twice!r}. Rename one. Columns: {listed(names)}."
+        )
 
 
 def choose_columns(source: Source, names: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from ..errors import InputFileError
 from .csv_and_jsonl import csv_records, json_records
 from .json_values import plain_values
 from .parquet import open_parquet
-from .source import Source, listed
+from .source import Source, check_distinct, listed
 
 __all__ = ["TABLE_KINDS", "TableFile", "open_table"]
 
@@ -35,8 +35,13 @@ class TableFile(ABC):
         self.columns: list[str] = []
 
     @abstractmethod
+    def _rows(self) -> Iterator[Row]:
+        """What :meth:`rows` yields; it may raise any error for a damaged file."""
+
     def rows(self) -> Iterator[Row]:
         """Yield the rows as dicts of plain values by column."""
+        with self.source.reading():
+            yield from self._rows()
 
     def column(self, name: str | None = None) -> list[Any]:
         """Values of one column: ``name``, or the part of the source, or the only column."""
@@ -80,9 +85,10 @@ def open_table(source: str | os.PathLike[str] | Source, *, names: Sequence[str] 
     """
     source = source if isinstance(source, Source) else Source.parse(source)
     source.check_kind(TABLE_KINDS, "tables")
-    if source.kind == ".csv":
-        return _CsvTable(source, names)
-    return _JsonlTable(source) if source.kind == ".jsonl" else _ParquetTable(source)
+    with source.reading():
+        if source.kind == ".csv":
+            return _CsvTable(source, names)
+        return _JsonlTable(source) if source.kind == ".jsonl" else _ParquetTable(source)
 
 
 class _CsvTable(TableFile):
@@ -95,8 +101,7 @@ class _CsvTable(TableFile):
             raise InputFileError(
                 f"{source.path} is empty. The first line must have the names of the columns."
             )
-        if len(set(self.columns)) != len(self.columns):
-            raise InputFileError(f"{source.path}: two columns have the same name: {listed(self.columns)}.")
+        check_distinct(source, self.columns)
         kinds = [0] * len(self.columns)
         for line, cells in records:
             if len(cells) != len(self.columns):
@@ -109,7 +114,7 @@ class _CsvTable(TableFile):
                     kinds[place] = max(kinds[place], _kind(cell))
         self._convert: list[Callable[[str], Any]] = [(int, float, str)[kind] for kind in kinds]
 
-    def rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[Row]:
         for _, cells in islice(csv_records(self.source.path), self._n_header_lines, None):
             yield {
                 name: convert(cell) if cell else None
@@ -132,12 +137,12 @@ def _kind(cell: str) -> int:
 class _JsonlTable(TableFile):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        first = next(self.rows(), None)
+        first = next(self._rows(), None)
         if first is None:
             raise InputFileError(f"{source.path} is empty.")
         self.columns = list(first)
 
-    def rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[Row]:
         for line, value in json_records(self.source.path):
             if not isinstance(value, dict):
                 raise InputFileError(
@@ -153,27 +158,23 @@ class _ParquetTable(TableFile):
         with open_parquet(source) as file:
             self.columns = list(file.schema_arrow.names)
 
-    def rows(self) -> Iterator[Row]:
+    def _rows(self) -> Iterator[Row]:
         yield from self._read(self.columns)
 
     def column(self, name: str | None = None) -> list[Any]:
         """Values of one column; the other columns are not read."""
         name = self.column_name(name)
-        return [row[name] for row in self._read([name])]
+        with self.source.reading():
+            return [row[name] for row in self._read([name])]
 
     def _read(self, columns: list[str]) -> Iterator[Row]:
-        import pyarrow
-
         start = 0
-        try:
-            with open_parquet(self.source) as file:
-                for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
-                    values = [
-                        plain_values(column, f"{self.source.path}: column {name!r}", start)
-                        for name, column in zip(batch.schema.names, batch.columns, strict=True)
-                    ]
-                    for row in zip(*values, strict=True):
-                        yield dict(zip(batch.schema.names, row, strict=True))
-                    start += batch.num_rows
-        except pyarrow.ArrowException as error:
-            raise InputFileError(f"{self.source.path} is damaged ({error}).") from error
+        with open_parquet(self.source) as file:
+            for batch in file.iter_batches(batch_size=_BATCH, columns=columns):
+                values = [
+                    plain_values(column, f"{self.source.path}: column {name!r}", start)
+                    for name, column in zip(batch.schema.names, batch.columns, strict=True)
+                ]
+                for row in zip(*values, strict=True):
+                    yield dict(zip(batch.schema.names, row, strict=True))
+                start += batch.num_rows

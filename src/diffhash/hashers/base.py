@@ -20,11 +20,12 @@ from ..errors import NotFittedError, PairsError, UnknownModalityError
 from ..featurizers.base import Featurizer
 from ..maps import FeatureMap
 from ..model import HashModel
+from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
 from ..pairs.resolved import ResolvedPairs
-from ..threads import one_blas_thread
+from ..threads import blas_libraries, one_blas_thread
 from ..types import CodeArray, FloatArray, Views
-from ..validation import check_view, known_modality
+from ..validation import check_count, check_learnable, check_view, known_modality
 
 __all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData"]
 
@@ -125,11 +126,13 @@ class BaseHasher(BaseEstimator, ABC):
         self
         """
         self._check_parameters()
+        check_count(self.n_bits, "n_bits", caller=self._caller, maximum=MAX_BITS)
         data = check_training_data(views, pairs, caller=self._caller, need_negatives=self._needs_negatives())
         n_objects = max(X.shape[0] for X in data.views.values())
         # With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores.
         with one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext():
             learned = self._learn(data)
+            libraries = blas_libraries()
         self.model_ = HashModel(
             method=type(self).__name__,
             parameters=self.get_params(deep=False) | dict.fromkeys(self.callbacks),
@@ -140,6 +143,7 @@ class BaseHasher(BaseEstimator, ABC):
             projections=learned.projections,
             thresholds=learned.thresholds,
             extra=learned.extra,
+            learned_with={"blas": libraries},
         )
         return self
 
@@ -265,6 +269,8 @@ def check_training_data(views: Any, pairs: Any, *, caller: str, need_negatives: 
         )
     modalities, chosen = _choose_modalities(views, pairs, caller)
     arrays = {m: check_view(views[m], caller=caller, modality=m) for m in modalities}
+    for m, array in arrays.items():
+        check_learnable(array, caller=caller, modality=m)
     resolved = chosen.resolve(*(arrays[m].shape[0] for m in modalities), caller=caller)
     if resolved.n_positive == 0:
         raise PairsError(f"{caller}: there is no positive pair to learn from.")

@@ -173,6 +173,7 @@ class KernelMap(FeatureMap):
         d = landmarks.shape[-1]
         if (
             landmarks.ndim != 2
+            or not landmarks.size
             or not isinstance(bandwidth, float)
             or not isinstance(root, bool)
             or not 0 < bandwidth < np.inf

@@ -118,12 +118,16 @@ class LinearMap(FeatureMap):
 def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Mean and variance of each feature over the rows, in float64; with ``full`` also the covariance.
 
+    The variance of a feature is 0 if it is constant, or if the dtype of X cannot hold the inverse of
+    its standard deviation.
+
     Returns
     -------
     mean, variance : arrays of shape (n_features,)
     covariance : array of shape (n_features, n_features), or None
     """
     n, d = X.shape
+    smallest = 1e3 * float(np.finfo(X.dtype).tiny)
     # The variance of a constant feature is 0, but rounding of its mean could make it positive.
     constant = _extreme(X.min(axis=0)) == _extreme(X.max(axis=0))
     if scipy.sparse.issparse(X):
@@ -131,7 +135,8 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
         mean = np.asarray(X.sum(axis=0)).reshape(-1) / n
         square = np.asarray(X.multiply(X).sum(axis=0)).reshape(-1) / n
         covariance = (X.T @ X).toarray() / n - np.outer(mean, mean) if full else None
-        return mean, np.where(constant, 0.0, np.maximum(square - mean**2, 0.0)), covariance
+        variance = np.maximum(square - mean**2, 0.0)
+        return mean, np.where(constant | (variance < smallest**2), 0.0, variance), covariance
     mean = np.add.reduce(X, axis=0, dtype=np.float64) / n
     second = np.zeros((d, d)) if full else np.zeros(d)
     for rows in block_rows(n, d):
@@ -140,7 +145,8 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
         second += centred.T @ centred if full else np.einsum("ij,ij->j", centred, centred, dtype=np.float64)
     second /= n
     variance = np.diagonal(second) if full else second
-    return mean, np.where(constant, 0.0, variance), (second if full else None)
+    flat = constant | (variance < smallest**2)
+    return mean, np.where(flat, 0.0, variance), (second if full else None)
 
 
 def _extreme(values: Any) -> FloatArray:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,8 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from ..atomic_write import write_atomically
-from ..errors import ModelFileError, NewerFormatError
+from ..errors import ModelFileError, ModelNotFoundError, NewerFormatError
+from ..input_files import file_size, open_input
 from ..output_files import OutputKind
 
 __all__ = [
@@ -76,18 +77,19 @@ def read_model(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     ModelFileError
         See :func:`unpack_model`.
     """
-    path = Path(path)
-    # A file of another program may be huge: only its header is read before it is known to be a model.
-    with path.open("rb") as file:
+    name = os.fspath(path)
+    with open_input(path, ModelFileError, missing=ModelNotFoundError, who="load: ") as file:
         start = file.read(8)
         if start == _SQLITE:
             raise ModelFileError(
-                f"load: {path} is a collection or another SQLite file, not a model. Use Collection.open."
+                f"load: {name} is a collection or another SQLite file, not a model. Use Collection.open."
             )
         length = int.from_bytes(start, "little")
         head = file.read(min(length, _MAX_HEADER))
-    _read_header(str(path), length, head)
-    return unpack_model(path.read_bytes(), name=str(path))
+        # A file of another program may be huge: the rest is read only if it is what the header describes.
+        _read_header(name, length, head, file_size(file))
+        file.seek(0)
+        return unpack_model(file.read(), name=name)
 
 
 def unpack_model(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -112,38 +114,57 @@ def unpack_model(data: bytes, *, name: str) -> tuple[dict[str, Any], dict[str, N
     ('Example', array([0, 1, 2]))
     """
     length = int.from_bytes(data[:8], "little")
-    header = _read_header(name, length, data[8 : 8 + min(length, _MAX_HEADER)])
+    header = _read_header(name, length, data[8 : 8 + min(length, _MAX_HEADER)], len(data))
     try:
         tensors = safetensors.numpy.load(data)
-    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        checksum = _checksum(header[_KEY], tensors)
+    except Exception as error:  # a damaged file can raise anything in safetensors and NumPy
         raise ModelFileError(
             f"load: {name} is damaged or truncated ({error}). Copy or save it again."
         ) from error
-    if header.get(_CHECKSUM) != _checksum(header[_KEY], tensors):
+    if header.get(_CHECKSUM) != checksum:
         raise ModelFileError(f"load: {name} was changed after it was saved: its checksum does not match.")
     return json.loads(header[_KEY]), tensors
 
 
-def _read_header(name: str, length: int, head: bytes) -> dict[str, str]:
-    """Metadata of a safetensors file; an error unless it is a model that this release can read."""
+def _read_header(name: str, length: int, head: bytes, size: int) -> dict[str, str]:
+    """Metadata of a safetensors file of ``size`` bytes; an error unless it is a model that this release can read."""
     not_a_model = f"load: {name} is not a model saved by diffhash"
     if head[:1] != b"{" or length > _MAX_HEADER:
         raise ModelFileError(f"{not_a_model} (it is not a safetensors file).")
     if length > len(head):
         raise ModelFileError(f"load: {name} is truncated in its header. Copy or save it again.")
     try:
-        metadata = json.loads(head).get("__metadata__", {})
+        described = json.loads(head)
+        metadata = described.pop("__metadata__", {})
         header = json.loads(metadata[_KEY])
         version = header["format_version"]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ModelFileError(f"{not_a_model} (it has no header of diffhash).") from error
-    if not isinstance(version, int) or version < 1:
-        raise ModelFileError(f"{not_a_model} (format version {version!r}).")
+    if type(version) is not int or version < 1:
+        raise ModelFileError(f"{not_a_model} (format version {version!r:.50}).")
     if version > FORMAT_VERSION:
         raise NewerFormatError(
             f"load: {name} has format version {version}; this diffhash reads up to {FORMAT_VERSION}. Upgrade diffhash."
         )
+    _check_sizes(name, described, 8 + length, size)
     return dict(metadata)
+
+
+def _check_sizes(name: str, described: Mapping[str, Any], start: int, size: int) -> None:
+    """Compare what the header describes with the size of the file, before memory is allocated for it."""
+    try:
+        end = start + max((array["data_offsets"][1] for array in described.values()), default=0)
+        # Sides of 0 do not count: (0, 10 ** 9) has no bytes, but its mean would have 8 GB.
+        largest = max((math.prod(side or 1 for side in a["shape"]) for a in described.values()), default=0)
+        fits = end == size and 0 <= largest <= size
+    except (KeyError, TypeError, IndexError, OverflowError):
+        fits = False
+    if not fits:
+        raise ModelFileError(
+            f"load: {name} is damaged or truncated: it has {size:,} bytes, and its header describes arrays of "
+            "another size. Copy or save it again."
+        )
 
 
 def _checksum(text: str, tensors: Mapping[str, NDArray[Any]]) -> str:
@@ -156,13 +177,13 @@ def _checksum(text: str, tensors: Mapping[str, NDArray[Any]]) -> str:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Whether a file has the header of a model, of any version."""
-    with Path(path).open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        head = file.read(length) if length <= _MAX_HEADER else b""
+    """Whether a file can be read and has the header of a model, of any version."""
     try:
+        with open_input(path, ModelFileError) as file:
+            length = int.from_bytes(file.read(8), "little")
+            head = file.read(length) if length <= _MAX_HEADER else b""
         return _KEY in json.loads(head)["__metadata__"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ModelFileError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 

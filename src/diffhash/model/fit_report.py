@@ -69,14 +69,16 @@ class FitReport:
     def from_array(cls, array: Any) -> FitReport:
         """Inverse of :meth:`to_array`."""
         try:
-            fields = json.loads(bytes(np.asarray(array, dtype=np.uint8)))
+            if array.dtype != np.uint8:
+                raise TypeError(f"a report is kept as uint8, got {array.dtype}")
+            fields = json.loads(bytes(array))
             tried = tuple(Tried(str(t["description"]), float(t["score"])) for t in fields["tried"])
             notes = tuple(map(str, fields["notes"]))
             expected, chance = (
                 None if fields[name] is None else float(fields[name]) for name in ("expected", "chance")
             )
             return cls(str(fields["chosen"]), str(fields["measure"]), expected, chance, tried, notes)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise ModelFileError("load: the report in the model is damaged. Save the model again.") from error
 
     def to_html(self) -> str:

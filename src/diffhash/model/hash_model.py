@@ -63,6 +63,10 @@ class HashModel:
         Kept so that saving a model again does not lose them.
     opened_by : str
         Function that takes ``featurizers=``, for error messages.
+    learned_with : dict
+        The libraries that computed the model, as plain JSON: ``"blas"`` lists the BLAS libraries with
+        their versions, the kinds of CPU that they were used for, and their numbers of threads. Empty
+        for models of older versions.
 
     Examples
     --------
@@ -87,6 +91,7 @@ class HashModel:
     featurizers: dict[str, Featurizer] = field(default_factory=dict)
     absent_featurizers: dict[str, AbsentFeaturizer] = field(default_factory=dict)
     opened_by: str = "load"
+    learned_with: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def report(self) -> FitReport | None:

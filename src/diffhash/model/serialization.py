@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -60,6 +61,8 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         "n_features": [model.n_features[m] for m in model.modalities],
         "maps": maps,
         **write_featurizers(model, arrays),
+        # Releases that do not know it read past it.
+        **({"learned_with": dict(model.learned_with)} if model.learned_with else {}),
     }
     return header, arrays
 
@@ -111,9 +114,9 @@ def _checked(
         return read_featurizers(model, header, arrays, featurizers)
     except DiffhashError:
         raise
-    except (KeyError, TypeError, IndexError, AttributeError, ValueError) as error:
+    except Exception as error:  # a file with a right checksum can still contradict itself in any way
         raise ModelFileError(
-            f"load: the content of {name} is inconsistent ({error!r}). Save the model again."
+            f"load: the content of {name} is inconsistent ({error!r:.200}). Save the model again."
         ) from error
 
 
@@ -145,9 +148,16 @@ def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kerne
         projections=projections,
         thresholds=thresholds,
         extra=_arrays_under("extra/", arrays),
+        learned_with=_plain_json(header.get("learned_with", {})),
     )
     _check_consistent(model)
     return model
+
+
+def _plain_json(value: dict[str, Any]) -> dict[str, Any]:
+    """The value, if it can be saved again: Python reads NaN in JSON, and does not write it."""
+    json.dumps(value, allow_nan=False)
+    return dict(value)
 
 
 def _arrays_under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -168,10 +178,12 @@ def _own_kernels(modalities: tuple[str, ...], maps: list[Any], kernel: Any) -> d
 def _check_consistent(model: HashModel) -> None:
     """Refuse a file whose parts contradict each other, even if its checksum matches."""
     n_bits, modalities = model.n_bits, model.modalities
-    ok = 1 <= len(modalities) <= 2 and len(set(modalities)) == len(modalities) and type(n_bits) is int
+    ok = 1 <= len(modalities) <= 2 and len(set(modalities)) == len(modalities)
+    ok = ok and type(n_bits) is int and n_bits >= 1
     for m in modalities:
         P, threshold, fitted = model.projections[m], model.thresholds[m], model.maps[m]
-        ok = ok and isinstance(m, str) and bool(m) and model.n_features[m] == fitted.n_features_in
+        ok = ok and isinstance(m, str) and bool(m.encode()) and type(model.n_features[m]) is int
+        ok = ok and model.n_features[m] == fitted.n_features_in >= 1
         ok = ok and P.shape == (n_bits, fitted.n_features_out) and threshold.shape == (n_bits,)
         for array in (P, threshold, *fitted.state()[1].values()):
             ok = ok and array.dtype.kind == "f" and bool(np.isfinite(array).all())

@@ -92,7 +92,8 @@ class CodeBuffer:
 def _no_codes(n_bits: int | None, caller: str) -> CodeArray:
     if n_bits is None:
         raise ParameterError(f"{caller}: pass codes, or n_bits for an empty index.")
-    return np.empty((0, code_bytes(check_count(n_bits, "n_bits", caller=caller))), dtype=np.uint8)
+    bits = check_count(n_bits, "n_bits", caller=caller, maximum=argument_checks.MAX_BITS)
+    return np.empty((0, code_bytes(bits)), dtype=np.uint8)
 
 
 def _grown(buffer: NDArray[Any] | None, used: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:

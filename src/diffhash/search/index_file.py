@@ -13,13 +13,14 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..atomic_write import replacing
-from ..errors import IndexFileError
+from ..errors import IndexFileError, IndexNotFoundError
+from ..input_files import file_size, open_input, reading
 from ..native.search import IndexedCodes
 from ..output_files import OutputKind
 from ..types import CodeArray
@@ -30,9 +31,10 @@ __all__ = ["FORMAT_VERSION", "INDEX_FILE", "read_index", "write_index"]
 FORMAT_VERSION = 1
 _KEY = "diffhash_index"
 _LARGEST_HEADER = 1 << 20
-_TYPES: dict[str, tuple[str, np.dtype[Any]]] = {
-    "ids": ("I64", np.dtype("<i8")),
-    "codes": ("U8", np.dtype(np.uint8)),
+#: Name in safetensors, dtype and number of dimensions.
+_TYPES: dict[str, tuple[str, np.dtype[Any], int]] = {
+    "ids": ("I64", np.dtype("<i8"), 1),
+    "codes": ("U8", np.dtype(np.uint8), 2),
 }
 
 
@@ -66,25 +68,27 @@ def read_index(path: str | os.PathLike[str]) -> tuple[CodeArray, NDArray[np.int6
         If the file is not an index, is damaged, or was written by a later version.
     """
     path = Path(path)
-    header, start = _read_header(path)
+    with open_input(path, IndexFileError, missing=IndexNotFoundError) as file:
+        header, start = _read_header(path, file)
+        size = file_size(file)
     version, n_bits = _read_metadata(path, header)
     if version > FORMAT_VERSION:
         raise IndexFileError(
             f"{path} has index format {version}, this release of diffhash reads up to {FORMAT_VERSION}. "
             "Install a newer release."
         )
-    arrays = {name: _mapped(path, name, header[name], start) for name in _TYPES if name in header}
-    size = start + sum(array.nbytes for array in arrays.values())
-    if "codes" not in arrays or path.stat().st_size != size:
-        raise _damaged(path, f"it has {path.stat().st_size:,} bytes, its header describes {size:,}")
+    with reading(path, IndexFileError):
+        arrays = {name: _mapped(path, name, header[name], start, size) for name in _TYPES if name in header}
+    described = start + sum(array.nbytes for array in arrays.values())
+    if "codes" not in arrays or size != described:
+        raise _damaged(path, f"it has {size:,} bytes, its header describes {described:,}")
     return arrays["codes"], arrays.get("ids"), n_bits
 
 
-def _read_header(path: Path) -> tuple[dict[str, Any], int]:
+def _read_header(path: Path, file: IO[bytes]) -> tuple[dict[str, Any], int]:
     """The header, and the place of the first byte after it."""
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        text = file.read(length) if length <= _LARGEST_HEADER else b""
+    length = int.from_bytes(file.read(8), "little")
+    text = file.read(length) if length <= _LARGEST_HEADER else b""
     try:
         header = json.loads(text)
     except (ValueError, RecursionError):
@@ -100,24 +104,25 @@ def _read_metadata(path: Path, header: dict[str, Any]) -> tuple[int, int]:
         version, n_bits = described["format_version"], described["n_bits"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise _damaged(path, "its header does not describe an index") from None
-    if type(version) is not int or type(n_bits) is not int:
+    if type(version) is not int or type(n_bits) is not int or version < 1:
         raise _damaged(path, "its header does not describe an index")
     return version, n_bits
 
 
-def _mapped(path: Path, name: str, described: Any, start: int) -> NDArray[Any]:
-    """One of the arrays, mapped from the file once its description is checked."""
-    code, dtype = _TYPES[name]
+def _mapped(path: Path, name: str, described: Any, start: int, size: int) -> NDArray[Any]:
+    """One of the arrays, mapped from a file of ``size`` bytes once its description is checked."""
+    code, dtype, n_sides = _TYPES[name]
     try:
         found, shape = described["dtype"], tuple(described["shape"])
         first, last = described["data_offsets"]
         numbers = (*shape, first, last)
     except (KeyError, TypeError, ValueError):
         raise _damaged(path, f"its header does not describe {name}") from None
-    if found != code or not all(type(number) is int and number >= 0 for number in numbers):
+    whole = all(type(number) is int and 0 <= number <= size for number in numbers)
+    if found != code or len(shape) != n_sides or not whole:
         raise _damaged(path, f"its header does not describe {name}")
     nbytes = math.prod(shape) * dtype.itemsize
-    if last - first != nbytes or start + last > path.stat().st_size:
+    if last - first != nbytes or start + last > size:
         raise _damaged(path, f"it does not hold all {name}")
     if not nbytes:
         return np.empty(shape, dtype=dtype)

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import InputFileError
 from ..files import list_pictures, open_table
 from ..files.source import listed
+from ..input_files import reading
 from .options import FileName
 from .payloads import check_payloads
 
@@ -72,8 +73,9 @@ def read_captions(
     path. With ``skip``, rows without a picture or a caption are counted and left out.
     """
     table_name = os.fspath(table_name)
-    if Path(folder).exists() and not Path(folder).is_dir():
-        raise InputFileError(f"{folder} is not a folder. `images` takes the folder of the pictures.")
+    with reading(folder, InputFileError):
+        if Path(folder).exists() and not Path(folder).is_dir():
+            raise InputFileError(f"{folder} is not a folder. `images` takes the folder of the pictures.")
     table = open_table(table_name)
     badly_named: list[Path] | None = [] if skip else None
     pictures = list_pictures(folder, badly_named)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from ..errors import InputFileError
 from ..files import FILE_KINDS, Source
+from ..input_files import open_input
 from ..open_collections import is_open_collection
 from ..stores.sqlite.schema import SQLITE_HEADER
 from .options import FileName
@@ -33,7 +35,7 @@ def file_kind(name: FileName) -> tuple[FileKind, Source]:
     source = Source.parse(name)
     if is_open_collection(source.path):
         return FileKind.collection, source
-    with source.path.open("rb") as file:
+    with open_input(source.path, InputFileError) as file:
         head = file.read(_HEAD)
     if head.startswith(SQLITE_HEADER):
         return FileKind.collection, source

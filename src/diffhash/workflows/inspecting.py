@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
@@ -10,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import DiffhashError, InputFileError, MissingExtraError
-from ..files import TABLE_KINDS, Source, load_array, open_features, open_table, read_header
-from ..files.arrays import npz_member
+from ..files import TABLE_KINDS, Source, load_array, open_features, open_table
+from ..files.arrays import npz_names, read_array_header
 from ..files.parquet import open_parquet
 from ..model import HashModel
 from ..search import HammingIndex
@@ -108,7 +107,7 @@ def _array_info(source: Source) -> tuple[str, dict[str, Any]]:
     names = _array_names(source)
     if len(names) > 1:
         return "arrays", {"arrays": ", ".join(names)}
-    shape, dtype = _shape_and_type(source)
+    shape, _, dtype = read_array_header(source)
     if source.kind == ".npz" and _is_matrix(shape, dtype):
         return "features", {"rows": shape[0], "features": shape[1]}
     if dtype == np.uint8 and len(shape) == 2:
@@ -118,23 +117,7 @@ def _array_info(source: Source) -> tuple[str, dict[str, Any]]:
 
 def _array_names(source: Source) -> list[str]:
     """Names of all arrays in an ``.npz`` file, if none is selected."""
-    # A damaged file has no names here; reading it raises the error.
-    with suppress(zipfile.BadZipFile):
-        if source.kind == ".npz" and source.part is None:
-            with zipfile.ZipFile(source.path) as archive:
-                return [name.removesuffix(".npy") for name in archive.namelist() if name.endswith(".npy")]
-    return []
-
-
-def _shape_and_type(source: Source) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    if source.kind == ".npy":
-        with source.path.open("rb") as file:
-            shape, _, dtype = read_header(file, source)
-    else:
-        member = npz_member(source)
-        with zipfile.ZipFile(source.path) as archive, archive.open(member) as file:
-            shape, _, dtype = read_header(file, source)
-    return shape, dtype
+    return npz_names(source) if source.kind == ".npz" and source.part is None else []
 
 
 def _is_matrix(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
@@ -207,7 +190,8 @@ def _check_data(source: Source) -> list[str]:
 
 
 def _check_array(source: Source) -> list[str]:
-    if not _is_matrix(*_shape_and_type(source)):
+    shape, _, dtype = read_array_header(source)
+    if not _is_matrix(shape, dtype):
         load_array(source)
         return []
     problem = find_not_finite(open_features(source))
@@ -227,12 +211,7 @@ def _check_table(source: Source) -> list[str]:
 
 
 def _check_parquet(source: Source) -> list[str]:
-    with open_parquet(source) as file:
-        import pyarrow
-
-        try:
-            for _ in file.iter_batches():
-                pass
-        except (pyarrow.ArrowException, OSError) as error:
-            return [f"{source.path} is damaged ({error})."]
+    with source.reading(), open_parquet(source) as file:
+        for _ in file.iter_batches():
+            pass
     return []

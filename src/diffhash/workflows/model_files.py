@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ..errors import CollectionFileError, InputFileError
 from ..files import FeatureFile, Source
+from ..input_files import check_regular_file, reading
 from ..model import HashModel
 from ..model.file import is_model_file
 from ..stores import Collection
@@ -36,8 +35,8 @@ def load_model(name: FileName) -> HashModel:
 
 def open_collection(name: FileName, *, writable: bool = False) -> Collection:
     """Open a collection. The error for a file of another kind says what it is."""
-    if not Path(name).exists():
-        raise InputFileError(f"{name}: there is no such file.")
+    with reading(name, InputFileError):
+        check_regular_file(name, InputFileError)
     try:
         # Not after a look at its first bytes: closing that handle would end the locks of a collection
         # that is open in this process (see stores/sqlite/lock.py).

@@ -14,6 +14,7 @@ from ..errors import ParameterError
 __all__ = [
     "BUILD_SAMPLE",
     "FIT_SAMPLE",
+    "MAX_BITS",
     "THUMBNAIL",
     "FileName",
     "FileNames",
@@ -28,6 +29,8 @@ __all__ = [
     "files_by_modality",
 ]
 
+#: As ``diffhash.native``, which takes too long to import for ``--help``.
+MAX_BITS = 4096
 #: A path; ``"x.npz#name"`` names a part of the file.
 FileName: TypeAlias = str | os.PathLike[str]
 #: Field of a payload that holds a thumbnail.
@@ -140,7 +143,7 @@ class LearningOptions:
     def __post_init__(self) -> None:
         if self.method not in list(MethodName):
             raise OptionError(f"`method` must be one of {', '.join(MethodName)}, got {self.method!r}")
-        check_count(self.n_bits, "n_bits", minimum=1)
+        check_count(self.n_bits, "n_bits", minimum=1, maximum=MAX_BITS)
         if self.sample is not None:
             check_count(self.sample, "sample")
         check_count(self.seed, "seed")
@@ -151,10 +154,12 @@ class LearningOptions:
         return default if self.sample is None else self.sample
 
 
-def check_count(value: Any, option: str, *, minimum: int = 0) -> None:
-    """Raise unless a value is a whole number that is not too small."""
+def check_count(value: Any, option: str, *, minimum: int = 0, maximum: int | None = None) -> None:
+    """Raise unless a value is a whole number that is not too small and, if ``maximum`` is given, not too large."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < minimum:
-        raise OptionError(f"`{option}` must be a whole number of at least {minimum}, got {value!r}")
+        raise OptionError(f"`{option}` must be a whole number of at least {minimum}, got {value!r:.60}")
+    if maximum is not None and int(value) > maximum:
+        raise OptionError(f"`{option}` must be at most {maximum:,}, got {value!r:.60}")
 
 
 def check_type(value: Any, option: str, wanted: type) -> None:

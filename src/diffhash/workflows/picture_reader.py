@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..featurizers import HogFeatures, PictureFeatures
-from ..featurizers.picture_reading import opaque_picture, read_picture, require_pillow
+from ..featurizers.picture_reading import opaque_picture, open_picture, read_picture, require_pillow
 from ..types import FloatArray
 from .options import PictureKind
 
@@ -106,19 +106,8 @@ def is_thumbnail(value: Any) -> bool:
 
 def _decode(path: Path, side: int) -> PIL.Image.Image:
     """A decoded picture, upright and opaque, with at least ``2 * side`` pixels a side if the file has them."""
-    import PIL.Image
-
-    try:
-        with PIL.Image.open(path) as image:
-            # A JPEG can be decoded at a fraction of its size, several times faster. The features of
-            # a path are computed in the same way: equal pictures have to get equal codes.
-            image.draft("RGB", (2 * side, 2 * side))
-            return opaque_picture(image)
-    except FileNotFoundError as error:
-        raise InputError(f"{_CALLER}: there is no picture {path}.") from error
-    except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{_CALLER}: {path} cannot be read as a picture ({reason}).") from error
+    with open_picture(path, side, caller=_CALLER) as image:
+        return opaque_picture(image)
 
 
 def _as_address(picture: PIL.Image.Image) -> str:

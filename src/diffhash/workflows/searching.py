@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import InputFileError
 from ..files import Source, open_features
 from ..files.arrays import load_array
+from ..input_files import check_regular_file, reading
 from ..model import HashModel
 from ..stores import Collection
 from .model_files import choose_modality, open_collection
@@ -216,8 +217,8 @@ def _read_vectors(name: FileName) -> Any:
 
 
 def _existing_picture(image: FileName) -> Path:
-    if not Path(image).is_file():
-        raise InputFileError(f"{image}: there is no such picture.")
+    with reading(image, InputFileError):
+        check_regular_file(image, InputFileError)
     return Path(image)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import DiffhashError, InputError, MissingExtraError
+from ...errors import InputError, MissingExtraError
+from ...input_files import parsing, reading
 
 __all__ = ["SINGLE", "ArrayFile", "existing_path"]
 
@@ -21,8 +22,9 @@ _HDF5_ENDINGS = (".h5", ".hdf5", ".h5py", ".he5")
 def existing_path(path: Any, caller: str) -> Path:
     """Return the path; raise :class:`InputError` if it does not exist."""
     found = Path(path)
-    if not found.exists():
-        raise InputError(f"{caller}: {found} does not exist.")
+    with reading(found, InputError, who=f"{caller}: "):
+        if not found.exists():
+            raise InputError(f"{caller}: {found} does not exist.")
     return found
 
 
@@ -53,8 +55,8 @@ class ArrayFile(Mapping[str, Any]):
 
     def __init__(self, path: Any, *, caller: str) -> None:
         self.path, self.caller = existing_path(path, caller), caller
-        self._kind = self._recognise()
         with self._errors_name_the_file():
+            self._kind = self._recognise()
             self._names = self._list()
 
     def __getitem__(self, name: str) -> Any:
@@ -86,16 +88,9 @@ class ArrayFile(Mapping[str, Any]):
             f"it has {', '.join(self._names) or 'none'}."
         )
 
-    @contextmanager
-    def _errors_name_the_file(self) -> Iterator[None]:
+    def _errors_name_the_file(self) -> AbstractContextManager[None]:
         """Turn any exception of NumPy, SciPy or h5py on a damaged file into an error that names the file."""
-        try:
-            yield
-        except DiffhashError:
-            raise
-        except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise InputError(f"{self.caller}: {self.path} cannot be read ({reason}).") from error
+        return parsing(self.path, InputError, who=f"{self.caller}: ")
 
     def _recognise(self) -> str:
         ending = self.path.suffix.lower()
