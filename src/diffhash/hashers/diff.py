@@ -58,6 +58,9 @@ class DiffHash(SpectralHasher):
         best with ``whiten=True``. The paper uses False.
     statistic : {"product", "difference"}
         One view only: "difference" uses covariances of :math:`x - x'`, like LDAHash's diff-hash.
+    couple_weights : dict of float by (modality, modality), or None
+        How much each couple of modalities counts; couples that are not named count 1. With one couple it
+        has no effect.
     random_state : int or None
         Seed for ``rotate`` and ``shrinkage="auto"``: for the folds of held-out objects, the shuffled pairs
         and the starts of the rotations.
@@ -110,6 +113,7 @@ class DiffHash(SpectralHasher):
         shrinkage: float | str | Mapping[str, float | str] = "auto",
         rotate: bool = False,
         statistic: str = "product",
+        couple_weights: Mapping[tuple[str, str], float] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.n_bits = n_bits
@@ -124,6 +128,7 @@ class DiffHash(SpectralHasher):
         self.shrinkage = shrinkage
         self.rotate = rotate
         self.statistic = statistic
+        self.couple_weights = couple_weights
         self.random_state = random_state
 
     def _map_settings(self, data: TrainingData) -> dict[str, LinearSettings]:
