@@ -189,7 +189,7 @@ def _krylov_eigenvectors(matrix: BlockMatrix, count: int) -> tuple[FloatArray, F
     basis = _orthonormal(matrix.times(start))
     images = new = matrix.times(basis)
     for _ in range(_KRYLOV_STEPS):
-        rest = new - basis @ (basis.T @ new)
+        rest: FloatArray = new - basis @ (basis.T @ new)
         if np.linalg.norm(rest) <= 1e-12 * np.linalg.norm(new):
             break
         rest = _orthonormal(rest)
