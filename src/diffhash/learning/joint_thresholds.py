@@ -30,7 +30,7 @@ from .thresholds import (
     smaller_side,
 )
 
-__all__ = ["couple_thresholds", "search_couples"]
+__all__ = ["CoupleCosts", "couple_thresholds", "search_couples"]
 
 #: ``cost(c, bins_u, bins_v, n_bins)``: costs of couple number c at all thresholds, (n_bits, n_bins - 1, n_bins - 1).
 CoupleCost: TypeAlias = Callable[[int, IntArray, IntArray, int], FloatArray]
@@ -138,7 +138,7 @@ def _search(
         np.sort(np.column_stack([grid, *np.resize(mine, (len(couples), mine.shape[1]))]), axis=1)
         for grid, mine in zip(grids, own, strict=True)
     ]
-    coarse = _Costs.of(values, edges, couples, cost, min_share)
+    coarse = CoupleCosts.of(values, edges, couples, cost, min_share)
     cells = coarse.best(coarse.starts(own, edges))
     chosen = [np.take_along_axis(e, c[:, None], axis=1) for e, c in zip(edges, cells, strict=True)]
     steps = np.arange(n_bins - 1) - (n_bins - 1) // 2
@@ -146,7 +146,7 @@ def _search(
         at + (grid[:, 1:2] - grid[:, :1]) * steps / ((n_bins - 1) // 2)
         for at, grid in zip(chosen, grids, strict=True)
     ]
-    fine = _Costs.of(values, edges, couples, cost, min_share)
+    fine = CoupleCosts.of(values, edges, couples, cost, min_share)
     cells = fine.best([np.full(cells.shape, (n_bins - 1) // 2)])
     thresholds = [
         replace_uneven(each, -middle_of_gap(each, bins, at + 1), min_share)
@@ -179,7 +179,7 @@ def _own_thresholds(
 
 
 @dataclass(frozen=True)
-class _Costs:
+class CoupleCosts:
     """Costs of all couples at the edges of one grid, and the search for the lowest sum.
 
     Attributes
@@ -209,7 +209,8 @@ class _Costs:
         couples: Sequence[tuple[int, int]],
         cost: CoupleCost,
         min_share: float,
-    ) -> _Costs:
+    ) -> CoupleCosts:
+        """Costs at given edges, for each modality an array of shape (n_bits, n_edges)."""
         n_bins = edges[0].shape[1] + 1
         bins = [_bin(each, at) for each, at in zip(values, edges, strict=True)]
         evenness = np.stack([smaller_side(each, n_bins) for each in bins])
