@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import TypeAlias
 
 import numpy as np
@@ -316,13 +315,21 @@ class CoupleCosts:
 
     def _best_combination(self, candidates: Sequence[IntArray]) -> Cells:
         """The best choice of one candidate for each modality, for each bit."""
-        lowest, best = np.full(candidates[0].shape[1], np.inf), self.evenness.argmax(axis=2)
-        for numbers in product(*(range(len(each)) for each in candidates)):
-            cells = np.stack([each[k] for each, k in zip(candidates, numbers, strict=True)])
-            total = self.total(cells)
-            better = total < lowest
-            lowest, best = np.where(better, total, lowest), np.where(better, cells, best)
-        return np.asarray(best)
+        n_bits = candidates[0].shape[1]
+        bits = np.arange(n_bits)[:, None]
+        # One axis for each modality, along its candidates.
+        totals = np.zeros((n_bits, *map(len, candidates)))
+        for table, (u, v) in zip(self.tables, self.couples, strict=True):
+            if u == v:
+                costs = table[bits, candidates[u].T, candidates[u].T]
+            else:
+                low, high = min(u, v), max(u, v)
+                ordered = table if u < v else table.transpose(0, 2, 1)
+                costs = ordered[bits[:, :, None], candidates[low].T[:, :, None], candidates[high].T[:, None]]
+            shape = [len(each) if side in (u, v) else 1 for side, each in enumerate(candidates)]
+            totals += costs.reshape(n_bits, *shape)
+        best = np.unravel_index(totals.reshape(n_bits, -1).argmin(axis=1), totals.shape[1:])
+        return np.stack([each[k, bits[:, 0]] for each, k in zip(candidates, best, strict=True)])
 
 
 def _bin(values: FloatArray, edges: FloatArray) -> IntArray:

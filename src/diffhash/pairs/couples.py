@@ -106,14 +106,14 @@ class NamedCouples:
     modalities : tuple of str
         All modalities that take part, in the order of the model.
     pairs : dict of Pairs by (modality, modality)
-    implied : bool
-        Whether the couples follow from ids or labels of all modalities. Such a couple may have no
-        positive pair.
+    n_rows : dict of int by modality, or None
+        How many rows there are ids or labels for, if the couples follow from these. Such a couple may have
+        no positive pair.
     """
 
     modalities: tuple[str, ...]
     pairs: dict[tuple[str, str], Pairs]
-    implied: bool = False
+    n_rows: Mapping[str, int] | None = None
 
 
 def name_couples(pairs: Any, known: Sequence[str], *, caller: str) -> NamedCouples:
@@ -168,7 +168,9 @@ def _couples_by_name(pairs: Pairs, names: tuple[str, ...], known: Sequence[str],
             "Give its ids or labels too, or leave the view out."
         )
     couples = list(combinations(known, 2)) if len(known) > 1 else [(known[0], known[0])]
-    return NamedCouples(tuple(known), {couple: pairs.couple(*couple) for couple in couples}, implied=True)
+    return NamedCouples(
+        tuple(known), {couple: pairs.couple(*couple) for couple in couples}, pairs.n_rows_by_name
+    )
 
 
 def _couple_key(key: Any, known: Sequence[str], what: str, caller: str) -> tuple[str, str]:
@@ -196,13 +198,19 @@ def resolve_couples(
         Whether every couple needs a negative pair.
     """
     chosen = _check_weights(weights, named, caller)
+    for name, n in (named.n_rows or {}).items():
+        if n != n_rows[name]:
+            raise PairsError(
+                f"{caller}: modality {name!r} has {n_rows[name]} rows, but there are ids or labels for {n}. "
+                "Give one for each row."
+            )
     numbers_of = {name: number for number, name in enumerate(named.modalities)}
     couples = []
     for (first, second), pairs in named.pairs.items():
         who = caller if len(named.pairs) == 1 else f"{caller}: couple ({first!r}, {second!r})"
         resolved = pairs.resolve(n_rows[first], None if first == second else n_rows[second], caller=who)
         if resolved.n_positive == 0:
-            if named.implied and len(named.pairs) > 1:
+            if named.n_rows is not None and len(named.pairs) > 1:
                 continue
             raise PairsError(f"{who}: there is no positive pair to learn from.")
         if need_negatives and resolved.n_negative == 0:

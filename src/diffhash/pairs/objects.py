@@ -130,14 +130,15 @@ def _draw_rows(
 ) -> list[tuple[IntArray, FloatArray]]:
     """For each modality: rows, sorted, and the position in [0, 1) of their objects.
 
-    Objects with rows in several modalities come first.
+    Objects with rows in several modalities come first, and among them those with a rare modality come earlier:
+    otherwise few rows of a rare modality would be drawn together with their partners.
     """
     numbers = object_numbers(couples)
     n_objects = max(int(each.max()) for each in numbers) + 1
-    present = [np.bincount(np.unique(each), minlength=n_objects) for each in numbers]
-    n_modalities = np.sum(present, axis=0)
-    order = rng.permutation(n_objects)
-    order = order[np.argsort(-(n_modalities[order] > 1).astype(int), kind="stable")]
+    present = np.stack([np.bincount(np.unique(each), minlength=n_objects) > 0 for each in numbers])
+    rarest = np.where(present, np.array(couples.n_rows)[:, None], np.inf).min(axis=0)
+    alone = present.sum(axis=0) == 1
+    order = np.lexsort((rng.random(n_objects) * rarest, alone))
     rank = np.empty(n_objects, np.int64)
     rank[order] = np.arange(n_objects)
     drawn: list[tuple[IntArray, FloatArray]] = []

@@ -210,6 +210,12 @@ class Pairs:
         return None if self._named is None else self._named.names
 
     @property
+    def n_rows_by_name(self) -> dict[str, int] | None:
+        """Number of ids or labels of each modality; None if the pairs do not name them."""
+        named = self._named
+        return None if named is None else dict(zip(named.names, map(len, named.groups.rows), strict=True))
+
+    @property
     def n_aligned(self) -> int | None:
         """Number of aligned rows; None unless the pairs were made by :meth:`aligned`."""
         return self._n_aligned
