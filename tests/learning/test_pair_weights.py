@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import diffhash as dh
@@ -20,30 +20,27 @@ def sizes_of(problem):
     return len(problem.x), None if problem.one_view else len(problem.y)
 
 
-def weighted(problem, seed, *, negatives=True):
-    """The same listed pairs with weights, and the weights by pair."""
+def weighted(problem, seed):
+    """The same listed pairs with weights, resolved, and the weights by pair."""
+    assume(problem.pairs.positive is not None)
+    listed_negatives = problem.pairs.negative is not None
+    assume(problem.negative or not listed_negatives)
+    assume(not problem.pairs.resolve(*sizes_of(problem)).labelled)
     rng = np.random.default_rng(seed)
-    positive = sorted(problem.positive)
-    weights = rng.uniform(0.1, 3.0, size=len(positive))
-    by_pair = dict(zip(positive, weights, strict=True))
-    columns, extra = tuple(np.array(positive).T), {}
-    if problem.pairs.negative is not None and problem.negative and negatives:
-        negative = sorted(problem.negative)
-        extra["negative"] = tuple(np.array(negative).T)
-        extra["negative_weights"] = rng.uniform(0.1, 3.0, size=len(negative))
-        by_pair |= dict(zip(negative, extra["negative_weights"], strict=True))
-    return dh.Pairs(columns, weights=weights, **extra), by_pair
+    positive, negative = sorted(problem.positive), sorted(problem.negative) if listed_negatives else []
+    weights = {pair: rng.uniform(0.1, 3.0) for pair in (*positive, *negative)}
+    given = {"weights": [weights[pair] for pair in positive]}
+    if listed_negatives:
+        given["negative"] = tuple(np.array(negative).T)
+        given["negative_weights"] = [weights[pair] for pair in negative]
+    pairs = dh.Pairs(tuple(np.array(positive).T), **given)
+    return pairs.resolve(*sizes_of(problem)), weights
 
 
 @given(problems(), st.integers(0, 2**31))
 def test_weights_of_pairs_count_in_every_sum(problem, seed):
     """Covariances, their one-pass form, joint counts and correlations, against loops over pairs."""
-    if problem.pairs.positive is None or problem.pairs.resolve(*sizes_of(problem)).labelled:
-        return
-    pairs, weights = weighted(problem, seed)
-    if pairs.negative is None and problem.pairs.negative is not None:
-        return  # an empty list of negatives
-    resolved = pairs.resolve(*sizes_of(problem))
+    resolved, weights = weighted(problem, seed)
     x, y = plain_view(problem.x), plain_view(problem.y)
 
     found = pair_moments(x, y, resolved).covariances()
@@ -73,12 +70,7 @@ def test_weights_of_pairs_count_in_every_sum(problem, seed):
 
 @given(problems(), st.integers(0, 2**31))
 def test_weights_of_pairs_count_in_joint_histograms(problem, seed):
-    if problem.pairs.positive is None or problem.pairs.resolve(*sizes_of(problem)).labelled:
-        return
-    pairs, weights = weighted(problem, seed)
-    if pairs.negative is None and problem.pairs.negative is not None:
-        return
-    resolved = pairs.resolve(*sizes_of(problem))
+    resolved, weights = weighted(problem, seed)
     rng = np.random.default_rng(seed)
     bins_x = rng.integers(0, 3, size=(1, len(problem.x)))
     bins_y = bins_x if problem.one_view else rng.integers(0, 3, size=(1, len(problem.y)))
@@ -99,12 +91,7 @@ def test_weights_of_pairs_count_in_joint_histograms(problem, seed):
 
 @given(problems(one_view=True), st.integers(0, 2**31))
 def test_weights_of_pairs_count_in_differences_within_one_view(problem, seed):
-    if problem.pairs.positive is None or problem.pairs.resolve(*sizes_of(problem)).labelled:
-        return
-    pairs, weights = weighted(problem, seed)
-    if pairs.negative is None and problem.pairs.negative is not None:
-        return
-    resolved = pairs.resolve(*sizes_of(problem))
+    resolved, weights = weighted(problem, seed)
     view = plain_view(problem.x)
 
     found = difference_covariances(view, resolved, pair_moments(view, view, resolved))

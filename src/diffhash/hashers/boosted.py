@@ -37,8 +37,8 @@ class BoostedHash(BaseHasher):
     n_directions : int
         Number of singular pairs that are tried for each bit; the one with the largest correlation is kept.
     sample_size : (int, int)
-        Largest number of positives and of negatives that are drawn if the pairs are implied by labels or
-        as "every other pair". Listed pairs are all used.
+        Largest number of positives and of negatives of each couple that are drawn if the pairs are implied by
+        labels or as "every other pair". Listed pairs are all used.
     min_share : float
         At least this share of the objects of each view is on either side of a threshold. Uneven bits are
         more useful here than in :class:`DiffHash`, because later bits correct their errors.
@@ -62,7 +62,8 @@ class BoostedHash(BaseHasher):
     Notes
     -----
     Codes are nested: the first 32 bits of a 64-bit model are the 32-bit model. With one view this is
-    SSH: both sides use the eigenvector of the largest eigenvalue and the same threshold.
+    SSH: both sides use the eigenvector of the largest eigenvalue and the same threshold. With several couples
+    of modalities, a bit maximises the sum of the correlations over the pairs of all of them.
 
     References
     ----------

@@ -37,7 +37,7 @@ CoupleCost: TypeAlias = Callable[[int, IntArray, IntArray, int], FloatArray]
 Cells: TypeAlias = NDArray[np.int64]
 
 #: All combinations of the couples' own thresholds are compared if there are at most this many.
-_MAX_COMBINATIONS = 4096
+_MAX_COMBINATIONS = 1 << 16
 #: Largest number of costs (by couple, bit and threshold pair) in memory at a time.
 _MAX_COSTS = 1 << 24
 _MAX_BINS = 256

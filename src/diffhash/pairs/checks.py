@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,10 @@ from numpy.typing import NDArray
 
 from ..errors import PairsError
 from ..types import FloatArray, PairIndex
-from ..validation import as_array
+from ..validation import as_array, check_count
 from .labels import LabelGroups
 
-__all__ = ["check_disjoint", "check_group_counts", "check_index", "check_pair_weights"]
+__all__ = ["check_disjoint", "check_group_counts", "check_index", "check_pair_weights", "check_row_counts"]
 
 
 def check_index(index: Any, name: str) -> PairIndex:
@@ -79,3 +80,12 @@ def check_group_counts(groups: LabelGroups, n_x: int, n_y: int, one_view: bool, 
         )
     if one_view and not np.array_equal(groups.x, groups.y):
         raise PairsError(f"{caller}: with one view there is one array of labels; leave out the second.")
+
+
+def check_row_counts(n_rows: Any, caller: str) -> tuple[int, int | None]:
+    """Check one number of rows, or two; the second is None for one view."""
+    given = list(n_rows) if isinstance(n_rows, Sequence | np.ndarray) else [n_rows]
+    if len(given) not in (1, 2):
+        raise PairsError(f"{caller}: n_rows must be one or two numbers, got {n_rows!r}.")
+    first, *rest = (check_count(n, "n_rows", caller=caller) for n in given)
+    return first, rest[0] if rest else None

@@ -15,10 +15,11 @@ import numpy as np
 from ..errors import PairsError
 from ..types import FloatArray, PairIndex
 from ..validation import check_count, check_seed, known_modality
-from .checks import check_disjoint, check_group_counts, check_index, check_pair_weights
+from .checks import check_index, check_pair_weights, check_row_counts
 from .labels import LabelGroups, group_labels, sample_pairs
 from .named import NamedGroups, group_by_name, list_few_pairs
-from .resolved import ResolvedPairs, checked_pairs, weights_of
+from .resolve import resolve_pairs
+from .resolved import ResolvedPairs
 from .sampling import sample_resolved
 
 __all__ = ["Pairs"]
@@ -330,17 +331,13 @@ class Pairs:
     def _sizes(self, n_rows: int | Sequence[int] | None, caller: str) -> tuple[int, int | None]:
         """Numbers of rows of the views; the second is None for one view."""
         if n_rows is not None:
-            given = list(n_rows) if isinstance(n_rows, Sequence | np.ndarray) else [n_rows]
-            if len(given) not in (1, 2):
-                raise PairsError(f"{caller}: n_rows must be one or two numbers, got {n_rows!r}.")
-            first, *rest = (check_count(n, "n_rows", caller=caller) for n in given)
-            return first, rest[0] if rest else None
+            return check_row_counts(n_rows, caller)
         if self._n_aligned is not None:
             return self._n_aligned, self._n_aligned
-        if self._n_rows is not None:
-            return self._n_rows[0], None if self._one_view else self._n_rows[1]
-        if self._groups is not None:
-            return len(self._groups.x), None if self._one_view else len(self._groups.y)
+        groups = self._groups
+        known = self._n_rows if groups is None else (len(groups.x), len(groups.y))
+        if known is not None:
+            return known[0], None if self._one_view else known[1]
         if self.positive is None or self.negative is None:
             raise PairsError(
                 f"{caller}: the negatives are every other pair, so the numbers of rows are needed. "
@@ -376,39 +373,12 @@ class Pairs:
                     "Choose two of them: pairs.couple(first, second)."
                 )
             return self.couple(names[0], names[-1]).resolve(n_x, n_y, caller=caller)
-        one_view = n_y is None
-        n_second = n_x if n_y is None else n_y
-        groups = self._groups
-        if groups is not None:
-            check_group_counts(groups, n_x, n_second, one_view, caller)
-        if self._n_rows is not None and self._n_rows != (n_x, n_second):
-            raise PairsError(
-                f"{caller}: the views have {n_x} and {n_second} rows, but there are ids for "
-                f"{self._n_rows[0]} and {self._n_rows[1]}."
-            )
-        positive, aligned = self.positive, False
-        weights = [self.weights, self.negative_weights]
-        if self._n_aligned is not None:
-            if one_view:
-                raise PairsError(
-                    f"{caller}: aligned rows are pairs between two views, but there is only one view."
-                )
-            if not self._n_aligned == n_x == n_second:
-                raise PairsError(
-                    f"{caller}: {self._n_aligned} aligned rows need views with as many rows, got {n_x} and {n_second}."
-                )
-            rows = np.arange(n_x)
-            positive, aligned = (rows, rows), True
-        elif positive is not None:
-            positive = checked_pairs(positive, n_x, n_second, one_view, "positive", caller)
-        negative = self.negative
-        if negative is not None:
-            negative = checked_pairs(negative, n_x, n_second, one_view, "negative", caller)
-            if positive is not None:
-                check_disjoint(positive, negative, n_second, caller)
-        given = (self.positive, self.negative)
-        for side, (found, listed) in enumerate(zip((positive, negative), given, strict=True)):
-            each = weights[side]
-            if each is not None and found is not None and listed is not None:
-                weights[side] = weights_of(found, listed, each, n_second, one_view=one_view)
-        return ResolvedPairs(n_x, n_second, one_view, positive, negative, groups, aligned, *weights)
+        return resolve_pairs(
+            n_x,
+            n_y,
+            listed=((self.positive, self.weights), (self.negative, self.negative_weights)),
+            groups=self._groups,
+            n_aligned=self._n_aligned,
+            n_rows=self._n_rows,
+            caller=caller,
+        )
