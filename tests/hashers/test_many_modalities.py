@@ -175,6 +175,17 @@ def test_all_forms_of_the_same_pairs_give_the_same_model(hasher):
             assert (other.encode(X, modality=m) == first.encode(X, modality=m)).mean() > 0.98
 
 
+def test_two_named_modalities_are_learned_as_without_names(hasher):
+    objects = make_objects(2)
+    labels = objects.labels
+
+    plain = fit(clone(hasher), objects.views, dh.Pairs.from_labels(labels["image"], labels["text"]))
+    named = fit(clone(hasher), objects.views, dh.Pairs.from_labels(labels))
+
+    for m, X in objects.views.items():
+        np.testing.assert_array_equal(plain.encode(X, modality=m), named.encode(X, modality=m))
+
+
 def test_wide_views_are_learned_in_the_space_of_their_rows(hasher):
     """With more features than rows the result is that of the features, up to rounding."""
     rng = np.random.default_rng(3)
