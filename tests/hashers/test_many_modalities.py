@@ -18,11 +18,11 @@ from diffhash.errors import InputError, PairsError, ParameterError, TooManyBitsE
 HASHERS = {
     "diff": dh.DiffHash(n_bits=6),
     "diff-whitened": dh.DiffHash(n_bits=6, whiten=True),
-    "diff-rotated": dh.DiffHash(n_bits=16, whiten=True, rotate=True),
+    "diff-rotated": dh.DiffHash(n_bits=16, whiten=True, rotate=True, shrinkage=0.1),
     "kernel": dh.KernelDiffHash(n_bits=6, n_landmarks=50),
-    "kernel-rotated": dh.KernelDiffHash(n_bits=16, n_landmarks=50, whiten=True, rotate=True),
+    "kernel-rotated": dh.KernelDiffHash(n_bits=16, n_landmarks=50, whiten=True, rotate=True, shrinkage=0.1),
     "boosted": dh.BoostedHash(n_bits=8, n_directions=3, sample_size=(2000, 4000)),
-    "boosted-whitened": dh.BoostedHash(n_bits=8, whiten=True, sample_size=(2000, 4000)),
+    "boosted-whitened": dh.BoostedHash(n_bits=8, whiten=True, shrinkage=0.1, sample_size=(2000, 4000)),
 }
 NAMES = ("image", "text", "speech", "touch", "label")
 N_CLASSES = 8
