@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from hypothesis import assume
 from hypothesis import strategies as st
 
 import diffhash as dh
+from diffhash.pairs.couples import ResolvedCouple, ResolvedCouples
 
 
 @dataclass(frozen=True)
@@ -71,3 +73,48 @@ def problems(draw: st.DrawFn, *, one_view: bool | None = None) -> Problem:
     negative = {tuple(map(int, pair)) for pair in chosen}
     pairs = dh.Pairs(positive=tuple(repeated), negative=tuple(chosen.T))
     return Problem(x, y, pairs, positive, negative, single)
+
+
+@dataclass(frozen=True)
+class ManyViews:
+    """Several small views and couples of them. The pairs are also listed as sets, for slow references."""
+
+    views: list[Any]
+    resolved: ResolvedCouples
+    #: (u, v, weight, positive pairs, negative pairs)
+    couples: list[tuple[int, int, float, set[tuple[int, int]], set[tuple[int, int]]]]
+
+
+@st.composite
+def many_views(draw: st.DrawFn, *, n_modalities: int | None = None) -> ManyViews:
+    """Connected views with gaps and repeated rows; pairs by label or id; couples within views, and weights."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n = draw(st.integers(2, 4)) if n_modalities is None else n_modalities
+    objects = draw(st.integers(5, 9))
+    ids = [rng.choice(objects, size=draw(st.integers(4, 9))) for _ in range(n)]
+    names = [f"view {u}" for u in range(n)]
+    kind = draw(st.sampled_from(["ids", "labels"]))
+    shared = rng.integers(-1, 2, size=(objects, 3)) if draw(st.booleans()) else rng.normal(size=(objects, 3))
+    views = [
+        shared[each] @ rng.normal(size=(3, draw(st.integers(2, 4)))) + 0.1 * rng.normal(size=(len(each), 1))
+        for each in ids
+    ]
+    values = [each % 3 if kind == "labels" else each for each in ids]
+    given = dict(zip(names, values, strict=True))
+    pairs = dh.Pairs.from_labels(given) if kind == "labels" else dh.Pairs.from_ids(given)
+    chosen = [(u, v) for u in range(n) for v in range(u, n) if u != v or draw(st.booleans())]
+    resolved, listed = [], []
+    for u, v in chosen:
+        every = {(i, j) for i in range(len(ids[u])) for j in range(len(ids[v])) if u != v or i < j}
+        positive = {(i, j) for i, j in every if values[u][i] == values[v][j]}
+        if not positive or positive == every:
+            continue
+        weight = float(rng.choice([0.5, 1.0, 3.0]))
+        found = pairs.couple(names[u], names[v]).resolve(len(ids[u]), None if u == v else len(ids[v]))
+        resolved.append(ResolvedCouple(u, v, weight, found))
+        listed.append((u, v, weight, positive, every - positive))
+    reached = {0}
+    for _ in range(n):
+        reached |= {side for u, v, *_ in listed for side in (u, v) if {u, v} & reached}
+    assume(resolved and len(reached) == n)
+    return ManyViews(views, ResolvedCouples(tuple(map(len, ids)), tuple(resolved)), listed)

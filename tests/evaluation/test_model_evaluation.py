@@ -8,6 +8,7 @@ import pytest
 import diffhash as dh
 from diffhash.errors import InputError, ParameterError, UnknownModalityError
 from diffhash.evaluation import (
+    direction_matrix,
     evaluate_model,
 )
 
@@ -66,3 +67,26 @@ def test_the_learned_model_is_evaluated_as_its_hasher(small_data, small_pairs):
 
     for direction, result in by_hasher.items():
         np.testing.assert_array_equal(by_model[direction].table, result.table)
+
+
+def test_a_matrix_of_directions_has_means_within_and_across():
+    def evaluation_of(relevant_is_near):
+        codes = np.array([[0], [255]], dtype=np.uint8)
+        return dh.evaluate(codes, codes if relevant_is_near else ~codes, [0, 1], [0, 1])
+
+    found = {
+        ("text", "text"): evaluation_of(True),
+        ("text", "image"): evaluation_of(False),
+        ("image", "text"): evaluation_of(True),
+    }
+
+    matrix = direction_matrix(found)
+
+    assert matrix.queries == ("text", "image")
+    np.testing.assert_allclose(matrix.values, [[1.0, 0.5], [1.0, np.nan]])
+    assert (matrix.within, matrix.across) == (1.0, 0.75)
+    assert "0.500" in str(matrix).splitlines()[1]
+    assert str(matrix).splitlines()[2].split() == ["image", "1.000", "-"]
+    assert np.isnan(direction_matrix({("a", "a"): evaluation_of(True)}).across)
+    with pytest.raises(ParameterError, match="measure must be one of"):
+        direction_matrix(found, "speed")

@@ -1,7 +1,7 @@
-"""Make the golden model files of the current format version: ``python -m tests.golden.make``.
+"""Make the golden model files that are missing: ``python -m tests.golden.make``.
 
-Files of earlier versions are kept and never made again: every later release must load them and
-encode the same bits.
+Models of one or two modalities have format version 1, models of more have version 2. Existing files are kept
+and never made again: every later release must load them and encode the same bits.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import numpy as np
 
 import diffhash as dh
 from diffhash.featurizers import HogFeatures, TfidfFeatures
-from diffhash.model.file import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
 
@@ -44,6 +43,21 @@ def models():
     }
 
 
+def many_inputs():
+    """Three views; the second lacks every third object, and the third has some objects twice."""
+    views, labels = inputs("")
+    ids = np.arange(60)
+    kept, twice = ids % 3 > 0, np.repeat(ids, np.where(ids % 4, 1, 2))
+    third = np.column_stack([views["x"][:, :2] - views["y"][:, :2], labels])
+    views = {"x": views["x"], "y": views["y"][kept], "z": third[twice]}
+    return views, dh.Pairs.from_ids({"x": ids, "y": ids[kept], "z": twice})
+
+
+def many_model():
+    """A model of three modalities, with weights of couples."""
+    return dh.DiffHash(n_bits=3, couple_weights={("x", "z"): 0.5})
+
+
 def raw_inputs():
     """Texts and grey pictures; equal rows are pairs. Pixels are whole numbers."""
     rng = np.random.default_rng(11)
@@ -72,7 +86,13 @@ def raw_model():
 
 
 def main():
-    raw_path = FOLDER / f"raw-v{FORMAT_VERSION}.dhm"
+    many_path = FOLDER / "many-v2.dhm"
+    if not many_path.exists():
+        views, pairs = many_inputs()
+        hasher = many_model().fit(views, pairs)
+        hasher.save(many_path)
+        np.savez(many_path.with_suffix(".npz"), **{m: hasher.encode(X, m) for m, X in views.items()})
+    raw_path = FOLDER / "raw-v1.dhm"
     if not raw_path.exists():
         hasher = raw_model()
         hasher.save(raw_path)
@@ -80,12 +100,12 @@ def main():
         np.savez(raw_path.with_suffix(".npz"), **codes)
     labels = inputs("")[1]
     for name, hasher in models().items():
-        if (FOLDER / f"{name}-v{FORMAT_VERSION}.dhm").exists():
+        if (FOLDER / f"{name}-v1.dhm").exists():
             continue
         hasher.fit(views := inputs(name)[0], dh.Pairs.from_labels(labels, labels))
-        hasher.save(FOLDER / f"{name}-v{FORMAT_VERSION}.dhm")
+        hasher.save(FOLDER / f"{name}-v1.dhm")
         codes = {m: hasher.encode(X, modality=m) for m, X in views.items()}
-        np.savez(FOLDER / f"{name}-v{FORMAT_VERSION}.npz", **codes)
+        np.savez(FOLDER / f"{name}-v1.npz", **codes)
 
 
 if __name__ == "__main__":

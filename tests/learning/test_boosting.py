@@ -11,6 +11,7 @@ import diffhash as dh
 from diffhash.learning.boosting import PairWeights, boost, leading_directions
 from diffhash.learning.histograms import grid_edges
 from diffhash.maps import LinearMap, MappedView
+from diffhash.pairs.couples import ResolvedCouples
 
 from ..reference import error_rates
 
@@ -24,13 +25,18 @@ def toy_problem(seed, n=30):
     return x, y, pairs
 
 
+def listed(positive, negative):
+    n = max(int(side.max()) for side in (*positive, *negative)) + 1
+    return ResolvedCouples.of_pairs(dh.Pairs(positive, negative).resolve(n, n))
+
+
 @given(st.integers(1, 6), st.integers(1, 6), st.data())
 def test_weights_follow_adaboost(n_positive, n_negative, data):
     """A weight becomes w exp(-alpha s xi eta), then normalised, with alpha = 1/2 ln((1 + r) / (1 - r))."""
     n = n_positive + n_negative
     index = np.arange(n_positive), np.arange(n_positive)
     other = np.arange(n_negative) + n_positive, np.arange(n_negative)
-    boosted = PairWeights(index, other)
+    boosted = PairWeights(listed(index, other))
     signs = [1] * n_positive + [-1] * n_negative
     weights = [0.5 / n_positive] * n_positive + [0.5 / n_negative] * n_negative
     for _ in range(3):
@@ -51,7 +57,7 @@ def test_weights_follow_adaboost(n_positive, n_negative, data):
 
 def test_after_an_update_the_last_bit_has_no_correlation(rng):
     """An invariant of AdaBoost: with the new weights the correlation of the last bit is 0."""
-    boosted = PairWeights((np.arange(50), np.arange(50)), (np.arange(80), np.arange(80)))
+    boosted = PairWeights(listed((np.arange(50), np.arange(50)), (np.arange(80), np.arange(80) + 50)))
     agrees = rng.random(130) < np.repeat([0.8, 0.3], [50, 80])
     boosted.update(agrees)
     products = np.where(agrees, boosted.signs, -boosted.signs)
@@ -86,9 +92,8 @@ def test_bits_equal_those_of_a_slow_implementation(n_directions):
     n_bins, n_bits = 16, 4
 
     (P, Q), (a, b), correlations = boost(
-        MappedView(x, LinearMap(np.zeros(4))),
-        MappedView(y, LinearMap(np.zeros(3))),
-        pairs,
+        [MappedView(x, LinearMap(np.zeros(4))), MappedView(y, LinearMap(np.zeros(3)))],
+        ResolvedCouples.of_pairs(pairs),
         n_bits=n_bits,
         n_directions=n_directions,
         min_share=0.0,

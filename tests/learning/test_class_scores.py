@@ -147,7 +147,10 @@ def refits_by_kernel(X, T, ridge):
     for i in range(n):
         rest = np.delete(np.arange(n), i)
         system = np.block(
-            [[gram[np.ix_(rest, rest)] + penalty * np.eye(n - 1), np.ones((n - 1, 1))], [np.ones((1, n - 1)), 0]]
+            [
+                [gram[np.ix_(rest, rest)] + penalty * np.eye(n - 1), np.ones((n - 1, 1))],
+                [np.ones((1, n - 1)), 0],
+            ]
         )
         solution = np.linalg.solve(system, np.r_[T[rest], np.zeros((1, T.shape[1]))])
         scores[i] = gram[i, rest] @ solution[:-1] + solution[-1]

@@ -17,6 +17,7 @@ from diffhash.learning.cross_fit import (
 )
 from diffhash.learning.subspace import direction_weights
 from diffhash.learning.view_difference import DifferenceSettings
+from diffhash.pairs.couples import ResolvedCouples
 from diffhash.pairs.holdout import hold_out
 from tests.reference.cross_fit import slow_correlations, slow_strengths
 from tests.strategies import problems
@@ -74,7 +75,11 @@ def test_strengths_are_those_of_explicit_loops_over_held_out_pairs(problem, whit
     )
 
     found = cross_fitted_strengths(
-        x, y, pairs, DifferenceSettings(2.0), [candidate], np.random.default_rng(seed)
+        [x] if one_view else [x, y],
+        ResolvedCouples.of_pairs(pairs),
+        DifferenceSettings(2.0),
+        [candidate[:1] if one_view else candidate],
+        np.random.default_rng(seed),
     )
 
     folds = [
@@ -120,9 +125,8 @@ def embeddings(rng, n, d, n_classes, *, strength=1.0):
 def ranks(x, y, pairs, how=None):
     how = Shrinkage(factor=4.0) if how is None else how
     found = cross_fitted_strengths(
-        x,
-        y,
-        pairs.resolve(len(x), len(y), caller="test"),
+        [x, y],
+        ResolvedCouples.of_pairs(pairs.resolve(len(x), len(y), caller="test")),
         DifferenceSettings(10.0),
         [(how, how)],
         np.random.default_rng(0),
@@ -178,8 +182,11 @@ def test_directions_that_were_not_measured_are_as_strong_as_the_last():
 
 def test_weights_are_strengths_with_one_partner_and_their_roots_with_several():
     strengths = np.array([0.64, 0.16, 0.0])
-    aligned = dh.Pairs.aligned(6).resolve(6, 6, caller="test")
-    labels = dh.Pairs.from_labels([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1, 1]).resolve(6, 6, caller="test")
+    classes = [0, 0, 0, 1, 1, 1]
+    aligned, labels = (
+        ResolvedCouples.of_pairs(pairs.resolve(6, 6, caller="test"))
+        for pairs in (dh.Pairs.aligned(6), dh.Pairs.from_labels(classes, classes))
+    )
     np.testing.assert_allclose(direction_weights(strengths, aligned), [1, 0.25, 1e-6])
     np.testing.assert_allclose(direction_weights(strengths, labels), [1, 0.5, 1e-3])
     np.testing.assert_array_equal(direction_weights(-strengths, labels), 1.0)

@@ -2,6 +2,7 @@
 
 from .bit_statistics import BitDiagnostics, bit_agreement, bit_diagnostics
 from .code_evaluation import Evaluation, evaluate
+from .direction_matrix import DirectionMatrix, direction_matrix
 from .distance_counts import distance_table, pair_distance_table
 from .distance_evaluation import DistanceEvaluation, euclidean_distances, evaluate_distances
 from .metrics import (
@@ -17,11 +18,13 @@ from .model_evaluation import evaluate_model
 
 __all__ = [
     "BitDiagnostics",
+    "DirectionMatrix",
     "DistanceEvaluation",
     "Evaluation",
     "average_precision",
     "bit_agreement",
     "bit_diagnostics",
+    "direction_matrix",
     "distance_table",
     "equal_error_rate",
     "euclidean_distances",

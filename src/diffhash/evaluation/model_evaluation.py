@@ -41,7 +41,7 @@ def evaluate_model(
     ----------
     hasher : fitted hasher or HashModel
     views, labels : dicts by modality
-        The queries. Row r of every view is one object.
+        The queries. Views may have different numbers of rows: an object may lack a modality.
     database, database_labels : dicts by modality, optional
         The items to search. By default these are the queries themselves; within one modality the
         query's own item is then left out. If the model was not fitted on the queries, this measures
@@ -51,6 +51,10 @@ def evaluate_model(
     Returns
     -------
     dict of Evaluation by (modality of the query, modality of the database)
+
+    See Also
+    --------
+    direction_matrix : one measure of all directions as a matrix.
 
     Examples
     --------

@@ -16,16 +16,17 @@ from typing import Any, ClassVar, Self
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
-from ..errors import NotFittedError, PairsError, UnknownModalityError
+from ..errors import NotFittedError, UnknownModalityError
 from ..featurizers.base import Featurizer
 from ..maps import FeatureMap
 from ..model import HashModel
 from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
+from ..pairs.couples import ResolvedCouples, name_couples, resolve_couples
 from ..pairs.resolved import ResolvedPairs
 from ..threads import blas_libraries, one_blas_thread
 from ..types import CodeArray, FloatArray, Views
-from ..validation import check_count, check_learnable, check_view, known_modality
+from ..validation import check_count, check_learnable, check_view
 
 __all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData"]
 
@@ -39,28 +40,26 @@ class HasherNotFittedError(NotFittedError, SklearnNotFittedError):
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Checked input of ``fit``: one or two views and the pairs between them.
+    """Checked input of ``fit``: the views and the pairs of each couple of them.
 
     Attributes
     ----------
-    modalities : tuple of one or two names
+    modalities : tuple of str
     views : dict by modality, float arrays or CSR
-    pairs : ResolvedPairs
+    couples : ResolvedCouples
+        Modalities have the numbers that they have in ``modalities``.
     """
 
     modalities: tuple[str, ...]
     views: dict[str, Any]
-    pairs: ResolvedPairs
+    couples: ResolvedCouples
 
     @property
-    def first(self) -> str:
-        """Modality of the first object of each pair."""
-        return self.modalities[0]
-
-    @property
-    def second(self) -> str:
-        """Modality of the second object of each pair; with one view the same as ``first``."""
-        return self.modalities[-1]
+    def pairs(self) -> ResolvedPairs:
+        """The pairs of the only couple, from the first modality to the last."""
+        pairs = self.couples.only
+        assert pairs is not None, "there are several couples"
+        return pairs
 
 
 @dataclass(frozen=True)
@@ -107,6 +106,8 @@ class BaseHasher(BaseEstimator, ABC):
     callbacks: ClassVar[tuple[str, ...]] = ()
 
     n_bits: int
+    #: Weights of couples of modalities; methods that learn from one couple only do not have the parameter.
+    couple_weights: Mapping[tuple[str, str], float] | None = None
     model_: HashModel
 
     def fit(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
@@ -115,11 +116,12 @@ class BaseHasher(BaseEstimator, ABC):
         Parameters
         ----------
         views : dict of arrays by modality
-            One or two feature arrays of shape (n, n_features), dense or scipy sparse. With two,
-            pairs run from the first to the second; with one, they are pairs within it.
+            Feature arrays of shape (n, n_features), dense or scipy sparse. With one view, pairs are within it.
+            With two, pairs without names run from the first to the second. With more, pairs are aligned or
+            name the modalities, see :meth:`Pairs.from_ids` and :meth:`Pairs.from_labels`.
         pairs : Pairs, or {(modality, modality): Pairs}
-            The second form names the two modalities, in the order in which pairs run; other views
-            are then ignored.
+            The second form gives the pairs of each couple of modalities, from the first name to the second;
+            a couple that names one modality twice has pairs within it. Views that no couple names are ignored.
 
         Returns
         -------
@@ -127,7 +129,13 @@ class BaseHasher(BaseEstimator, ABC):
         """
         self._check_parameters()
         check_count(self.n_bits, "n_bits", caller=self._caller, maximum=MAX_BITS)
-        data = check_training_data(views, pairs, caller=self._caller, need_negatives=self._needs_negatives())
+        data = check_training_data(
+            views,
+            pairs,
+            caller=self._caller,
+            need_negatives=self._needs_negatives(),
+            couple_weights=self.couple_weights,
+        )
         n_objects = max(X.shape[0] for X in data.views.values())
         # With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores.
         with one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext():
@@ -260,49 +268,22 @@ class BaseHasher(BaseEstimator, ABC):
         return "model_" in self.__dict__
 
 
-def check_training_data(views: Any, pairs: Any, *, caller: str, need_negatives: bool) -> TrainingData:
+def check_training_data(
+    views: Any, pairs: Any, *, caller: str, need_negatives: bool, couple_weights: Any = None
+) -> TrainingData:
     """Check the arguments of ``fit`` before anything is computed."""
     if not isinstance(views, Mapping) or not views:
         raise UnknownModalityError(
             f"{caller}: views must be a dict of arrays by modality, such as "
             f'{{"image": X, "text": Y}}, got {type(views).__name__}.'
         )
-    modalities, chosen = _choose_modalities(views, pairs, caller)
-    arrays = {m: check_view(views[m], caller=caller, modality=m) for m in modalities}
-    for m, array in arrays.items():
-        check_learnable(array, caller=caller, modality=m)
-    resolved = chosen.resolve(*(arrays[m].shape[0] for m in modalities), caller=caller)
-    if resolved.n_positive == 0:
-        raise PairsError(f"{caller}: there is no positive pair to learn from.")
-    if need_negatives and resolved.n_negative == 0:
-        raise PairsError(
-            f"{caller}: there is no negative pair: all objects are similar. "
-            "Add dissimilar objects, or objects of a second class."
-        )
-    return TrainingData(modalities, arrays, resolved)
-
-
-def _choose_modalities(views: Mapping[str, Any], pairs: Any, caller: str) -> tuple[tuple[str, ...], Pairs]:
-    known = list(views)
-    for name in known:
+    for name in views:
         if not isinstance(name, str) or not name:
             raise UnknownModalityError(f"{caller}: names of modalities must be strings, got {name!r}.")
-    if isinstance(pairs, Pairs):
-        if len(known) > 2:
-            raise UnknownModalityError(
-                f"{caller}: there are {len(known)} views ({', '.join(known)}); say between which two the pairs run: "
-                f"fit(views, {{({known[0]!r}, {known[1]!r}): pairs}})."
-            )
-        return tuple(known), pairs
-    if not isinstance(pairs, Mapping) or not all(isinstance(p, Pairs) for p in pairs.values()):
-        raise PairsError(
-            f"{caller}: pairs must be a Pairs, or a dict {{(modality, modality): Pairs}}, got {type(pairs).__name__}."
-        )
-    if len(pairs) != 1:
-        raise PairsError(f"{caller}: give the pairs of exactly one couple of modalities, got {len(pairs)}.")
-    couple, chosen = next(iter(pairs.items()))
-    couple = (couple,) if isinstance(couple, str) else tuple(couple)
-    if len(couple) not in (1, 2):
-        raise PairsError(f"{caller}: a key of pairs names two modalities (or one), got {couple!r}.")
-    couple = tuple(known_modality(name, known, caller=caller) for name in dict.fromkeys(couple))
-    return couple, chosen
+    named = name_couples(pairs, list(views), caller=caller)
+    arrays = {m: check_view(views[m], caller=caller, modality=m) for m in named.modalities}
+    for m, array in arrays.items():
+        check_learnable(array, caller=caller, modality=m)
+    n_rows = {m: X.shape[0] for m, X in arrays.items()}
+    couples = resolve_couples(named, n_rows, couple_weights, caller=caller, need_negatives=need_negatives)
+    return TrainingData(named.modalities, arrays, couples)

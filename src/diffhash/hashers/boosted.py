@@ -37,8 +37,8 @@ class BoostedHash(BaseHasher):
     n_directions : int
         Number of singular pairs that are tried for each bit; the one with the largest correlation is kept.
     sample_size : (int, int)
-        Largest number of positives and of negatives that are drawn if the pairs are implied by labels or
-        as "every other pair". Listed pairs are all used.
+        Largest number of positives and of negatives of each couple that are drawn if the pairs are implied by
+        labels or as "every other pair". Listed pairs are all used.
     min_share : float
         At least this share of the objects of each view is on either side of a threshold. Uneven bits are
         more useful here than in :class:`DiffHash`, because later bits correct their errors.
@@ -46,6 +46,9 @@ class BoostedHash(BaseHasher):
         Number of intervals of the threshold grid, 4 to 256.
     center, standardize, whiten, shrinkage
         See :class:`DiffHash`.
+    couple_weights : dict of float by (modality, modality), or None
+        How much each couple of modalities counts; couples that are not named count 1. With one couple it
+        has no effect.
     random_state : int or None
         Seed for drawing pairs.
 
@@ -59,7 +62,8 @@ class BoostedHash(BaseHasher):
     Notes
     -----
     Codes are nested: the first 32 bits of a 64-bit model are the 32-bit model. With one view this is
-    SSH: both sides use the eigenvector of the largest eigenvalue and the same threshold.
+    SSH: both sides use the eigenvector of the largest eigenvalue and the same threshold. With several couples
+    of modalities, a bit maximises the sum of the correlations over the pairs of all of them.
 
     References
     ----------
@@ -90,6 +94,7 @@ class BoostedHash(BaseHasher):
         standardize: bool | str | Mapping[str, bool | str] = "auto",
         whiten: bool | Mapping[str, bool] = False,
         shrinkage: float | str | Mapping[str, float | str] = "auto",
+        couple_weights: Mapping[tuple[str, str], float] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.n_bits = n_bits
@@ -101,6 +106,7 @@ class BoostedHash(BaseHasher):
         self.standardize = standardize
         self.whiten = whiten
         self.shrinkage = shrinkage
+        self.couple_weights = couple_weights
         self.random_state = random_state
 
     @property
@@ -122,7 +128,6 @@ class BoostedHash(BaseHasher):
             check_count(n, "sample_size", caller=caller)
 
     def _learn(self, data: TrainingData) -> Learned:
-        first, second = data.first, data.second
         settings = linear_settings(
             data.views,
             center=self.center,
@@ -133,24 +138,22 @@ class BoostedHash(BaseHasher):
         )
         maps: dict[str, FeatureMap] = {m: settings[m].fit_map(X) for m, X in data.views.items()}
         rng = np.random.default_rng(self.random_state)
-        pairs = data.pairs.listed(*self.sample_size, rng, caller=self._caller)
+        couples = data.couples.listed(*self.sample_size, rng, caller=self._caller)
         spaces, _ = whiten_spaces(
             [
                 learning_space(MappedView(X, maps[m]), by_rows=settings[m].whiten)
                 for m, X in data.views.items()
             ],
             [settings[m].shrinkage if settings[m].whiten else None for m in data.views],
-            pairs,
-            DifferenceSettings(gamma=1.0),
+            couples,
+            DifferenceSettings(gamma=1.0, center=(True,) * len(data.modalities)),
             rng,
             n_strengths=0,
             who=[settings[m].who for m in data.views],
         )
-        views = [space.view if space.view.whitening is None else _whitened_rows(space) for space in spaces]
         projections, thresholds, correlations = boost(
-            views[0],
-            views[-1],
-            pairs,
+            [space.view if space.view.whitening is None else _whitened_rows(space) for space in spaces],
+            couples,
             n_bits=self.n_bits,
             n_directions=self.n_directions,
             min_share=self.min_share,
@@ -164,13 +167,11 @@ class BoostedHash(BaseHasher):
                 RankWarning,
                 stacklevel=3,
             )
+        folded = [space.folded(P) for space, P in zip(spaces, projections, strict=True)]
         return Learned(
             maps,
-            {
-                m: space.folded(P)
-                for m, space, P in zip((first, second), (spaces[0], spaces[-1]), projections, strict=True)
-            },
-            dict(zip((first, second), thresholds, strict=True)),
+            dict(zip(data.modalities, folded, strict=True)),
+            dict(zip(data.modalities, thresholds, strict=True)),
             {"correlations": correlations},
         )
 

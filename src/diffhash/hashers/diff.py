@@ -22,7 +22,8 @@ class DiffHash(SpectralHasher):
     Parameters
     ----------
     n_bits : int
-        Length of the codes; at most the number of features of the smaller view.
+        Length of the codes; at most the number of features of the smaller view. With many modalities, at most
+        that of all together without the widest, if all have couples with all.
     gamma : float
         Weight of the positives in the projections; the negatives have weight 1. ``inf`` uses only
         positives. If features are centred and the negatives are all other pairs, gamma has no effect:
@@ -58,6 +59,9 @@ class DiffHash(SpectralHasher):
         best with ``whiten=True``. The paper uses False.
     statistic : {"product", "difference"}
         One view only: "difference" uses covariances of :math:`x - x'`, like LDAHash's diff-hash.
+    couple_weights : dict of float by (modality, modality), or None
+        How much each couple of modalities counts; couples that are not named count 1. With one couple it
+        has no effect.
     random_state : int or None
         Seed for ``rotate`` and ``shrinkage="auto"``: for the folds of held-out objects, the shuffled pairs
         and the starts of the rotations.
@@ -65,16 +69,20 @@ class DiffHash(SpectralHasher):
     Attributes
     ----------
     modalities_, n_features_in_, maps_, projections_, thresholds_
-        See :class:`~diffhash.hashers.BaseHasher`. The rows of a projection are orthonormal, except
-        with ``rotate``.
+        See :class:`~diffhash.hashers.BaseHasher`. With one couple the rows of a projection are orthonormal,
+        except with ``rotate``.
     singular_values_ : array
         Singular values of the covariance difference, the largest first; with ``rotate`` only those of
-        the useful subspace. With one view: magnitudes of the negative eigenvalues.
+        the useful subspace. With one view, or with several couples: magnitudes of the negative eigenvalues.
 
     Notes
     -----
     Codes are nested: the first 32 bits of a 64-bit model are the 32-bit model. With one view this is
     the unimodal diff-hash: P = Q, from the most negative eigenvalues, and one threshold per bit.
+
+    With several couples of modalities, the projections are the eigenvectors of the most negative eigenvalues
+    of the symmetric matrix of all covariance differences, split by modality, each part of unit length; see
+    :mod:`diffhash.learning.block_difference`.
 
     References
     ----------
@@ -110,6 +118,7 @@ class DiffHash(SpectralHasher):
         shrinkage: float | str | Mapping[str, float | str] = "auto",
         rotate: bool = False,
         statistic: str = "product",
+        couple_weights: Mapping[tuple[str, str], float] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.n_bits = n_bits
@@ -124,6 +133,7 @@ class DiffHash(SpectralHasher):
         self.shrinkage = shrinkage
         self.rotate = rotate
         self.statistic = statistic
+        self.couple_weights = couple_weights
         self.random_state = random_state
 
     def _map_settings(self, data: TrainingData) -> dict[str, LinearSettings]:

@@ -60,6 +60,9 @@ class KernelDiffHash(SpectralHasher):
         Decorrelate the kernel features by the inverse root of their covariance.
     thresholds, miss_weight, min_share, n_bins, rotate, statistic
         See :class:`DiffHash`.
+    couple_weights : dict of float by (modality, modality), or None
+        How much each couple of modalities counts; couples that are not named count 1. With one couple it
+        has no effect.
     random_state : int or None
         Seed for drawing landmarks, and for ``rotate`` and ``shrinkage="auto"``.
 
@@ -106,6 +109,7 @@ class KernelDiffHash(SpectralHasher):
         whiten: bool | Mapping[str, bool] = False,
         rotate: bool = False,
         statistic: str = "product",
+        couple_weights: Mapping[tuple[str, str], float] | None = None,
         random_state: int | None = 0,
     ) -> None:
         self.n_bits = n_bits
@@ -125,6 +129,7 @@ class KernelDiffHash(SpectralHasher):
         self.whiten = whiten
         self.rotate = rotate
         self.statistic = statistic
+        self.couple_weights = couple_weights
         self.random_state = random_state
 
     @property

@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, RankWarning, TooManyBitsError
+from ..learning.block_difference import block_difference, block_directions, largest_rank
 from ..learning.cross_fit import N_DIRECTIONS
-from ..learning.projections import decompose_difference, numerical_rank
+from ..learning.joint_thresholds import couple_thresholds
+from ..learning.projections import numerical_rank
 from ..learning.subspace import rotated_directions
-from ..learning.thresholds import ThresholdSettings, fit_thresholds
-from ..learning.view_difference import DifferenceSettings, view_difference
+from ..learning.thresholds import ThresholdSettings
+from ..learning.view_difference import DifferenceSettings
 from ..learning.whitened_spaces import whiten_spaces
 from ..maps import FeatureMap, MappedView
 from ..maps.learning_space import LearningSpace, learning_space
+from ..pairs.couples import ResolvedCouples
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_flag, check_number, check_seed
 from .base import BaseHasher, Learned, TrainingData
@@ -70,65 +73,65 @@ class SpectralHasher(BaseHasher):
         return not (np.isinf(self.gamma) and self.thresholds != "joint")
 
     def _learn(self, data: TrainingData) -> Learned:
-        if self.statistic == "difference" and not data.pairs.one_view:
+        if self.statistic == "difference" and len(data.modalities) > 1:
             raise ParameterError(
-                f'{self._caller}: statistic="difference" is for one view only; with two views use "product".'
+                f'{self._caller}: statistic="difference" is for one view only; with more views use "product".'
             )
         settings = self._map_settings(data)
         maps = {m: settings[m].fit_map(X) for m, X in data.views.items()}
         if not self.rotate:
-            self._check_bits(maps)
+            self._check_bits(maps, data.couples)
+        by_rows = self.rotate or len(data.couples) > 1
         spaces = {
             m: learning_space(
                 MappedView(X, maps[m]),
-                by_rows=self.rotate or settings[m].whiten,
+                by_rows=by_rows or settings[m].whiten,
                 min_rank=0 if self.rotate else self.n_bits,
             )
             for m, X in data.views.items()
         }
         projections, values = self._projections(data, spaces, settings)
-        projected = {m: spaces[m].features.project(P) for m, P in projections.items()}
-        thresholds = self._thresholds(data, projected)
-        return Learned(maps, projections, thresholds, {"singular_values": values})
+        projected = [spaces[m].features.project(P) for m, P in projections.items()]
+        chosen = ThresholdSettings(self.thresholds, self.miss_weight, self.min_share, self.n_bins)
+        thresholds = couple_thresholds(projected, data.couples, chosen)
+        return Learned(
+            maps,
+            projections,
+            dict(zip(data.modalities, thresholds, strict=True)),
+            {"singular_values": values},
+        )
 
     def _projections(
         self, data: TrainingData, spaces: Mapping[str, LearningSpace], settings: Mapping[str, MapSettings]
     ) -> tuple[dict[str, FloatArray], FloatArray]:
         """Projections of the mapped features of each modality, and singular values."""
         # Strengths on held-out pairs compare directions around the mean, so `rotate` centres all sums.
-        center = tuple(
-            self.rotate or settings[m].whiten or settings[m].center for m in (data.first, data.second)
-        )
-        difference = DifferenceSettings(self.gamma, self.statistic, (center[0], center[1]))
+        center = tuple(self.rotate or settings[m].whiten or settings[m].center for m in data.modalities)
+        difference = DifferenceSettings(self.gamma, self.statistic, center)
         rng = np.random.default_rng(self.random_state)
         whitened, useful = whiten_spaces(
             list(spaces.values()),
             [settings[m].shrinkage if settings[m].whiten else None for m in spaces],
-            data.pairs,
+            data.couples,
             difference,
             rng,
             n_strengths=max(self.n_bits, N_DIRECTIONS) if self.rotate else 0,
             who=[settings[m].who for m in spaces],
         )
-        x, y = whitened[0].view, whitened[-1].view
+        views = [space.view for space in whitened]
         if self.rotate:
-            P, Q, values = rotated_directions(x, y, data.pairs, difference, useful, self.n_bits, rng)
+            parts, values = rotated_directions(views, data.couples, difference, useful, self.n_bits, rng)
         else:
-            matrix = view_difference(x, y, data.pairs, difference)
-            found = decompose_difference(matrix, self.n_bits, one_view=data.pairs.one_view)
-            P, Q, values = found.P, found.Q, found.strengths
-            self._warn_about_rank(values, x.dtype, data)
-        return {data.first: whitened[0].folded(P), data.second: whitened[-1].folded(Q)}, values
+            matrix = block_difference(views, data.couples, difference)
+            found = block_directions(matrix, self.n_bits, exact=True)
+            parts, values = list(found.parts), found.strengths
+            self._warn_about_rank(values, views[0].dtype, data)
+        folded = [space.folded(part) for space, part in zip(whitened, parts, strict=True)]
+        return dict(zip(data.modalities, folded, strict=True)), values
 
-    def _thresholds(self, data: TrainingData, projected: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        settings = ThresholdSettings(self.thresholds, self.miss_weight, self.min_share, self.n_bins)
-        y = None if data.pairs.one_view else projected[data.second]
-        a, b = fit_thresholds(projected[data.first], y, data.pairs, settings)
-        return {data.first: a, data.second: b}
-
-    def _check_bits(self, maps: Mapping[str, FeatureMap]) -> None:
+    def _check_bits(self, maps: Mapping[str, FeatureMap], couples: ResolvedCouples) -> None:
         sizes = {m: fitted.n_features_out for m, fitted in maps.items()}
-        limit = min(sizes.values())
+        limit = largest_rank(list(sizes.values()), [couple.sides for couple in couples])
         if self.n_bits > limit:
             raise TooManyBitsError(
                 f"{self._caller}: n_bits={self.n_bits} is more than the limit of {limit} with "

@@ -8,6 +8,7 @@ classifies wrongly get a larger weight for the next bit.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,8 +18,10 @@ import scipy.sparse.linalg
 
 from ..maps import MappedView
 from ..native import joint_counts
-from ..pairs.resolved import ResolvedPairs
+from ..pairs.couples import ResolvedCouples
 from ..types import BoolArray, FloatArray, IntArray, PairIndex
+from .block_difference import BlockMatrix, block_directions
+from .joint_thresholds import search_couples
 from .moments import augmented_product, incidence, shifted
 from .thresholds import agreement, search_grid
 
@@ -32,23 +35,43 @@ _MIN_LANCZOS_SIZE = 256
 
 
 class PairWeights:
-    """AdaBoost weights of listed pairs. At the start the weights of each set have the sum 1/2.
+    """AdaBoost weights of the listed pairs of one or more couples.
+
+    At the start the weights of a couple are proportional to its own weight, half on the positives and half on
+    the negatives, within each set by the weights of the pairs.
 
     Attributes
     ----------
-    index : (i, j), positives before negatives
+    indices : list of (i, j)
+        For each couple, positives before negatives.
     signs : float array of shape (n_pairs,), +1 and -1
+        Of the pairs of all couples, one couple after another.
     weights : float array of shape (n_pairs,), with sum 1
     """
 
-    def __init__(self, positive: PairIndex, negative: PairIndex) -> None:
-        n_positive, n_negative = len(positive[0]), len(negative[0])
-        self.index: PairIndex = (
-            np.concatenate([positive[0], negative[0]]),
-            np.concatenate([positive[1], negative[1]]),
-        )
-        self.signs = np.repeat([1.0, -1.0], [n_positive, n_negative])
-        self.weights = np.repeat([0.5 / n_positive, 0.5 / n_negative], [n_positive, n_negative])
+    def __init__(self, couples: ResolvedCouples) -> None:
+        self.indices: list[PairIndex] = []
+        signs, weights = [], []
+        total = sum(couple.weight for couple in couples)
+        for couple in couples:
+            pairs = couple.pairs
+            assert pairs.positive is not None, "boosting works on listed pairs"
+            assert pairs.negative is not None, "boosting works on listed pairs"
+            i, j = (np.concatenate(sides) for sides in zip(pairs.positive, pairs.negative, strict=True))
+            self.indices.append((i, j))
+            signs.append(np.repeat([1.0, -1.0], [pairs.n_positive, pairs.n_negative]))
+            share = couple.weight / total
+            for n, mass, given in (
+                (pairs.n_positive, pairs.positive_mass, pairs.positive_weights),
+                (pairs.n_negative, pairs.negative_mass, pairs.negative_weights),
+            ):
+                weights.append((np.ones(n) if given is None else given) * (share * 0.5 / mass))
+        self.signs, self.weights = np.concatenate(signs), np.concatenate(weights)
+        self._ends = np.cumsum([len(i) for i, _ in self.indices])[:-1]
+
+    def by_couple(self, values: FloatArray) -> list[FloatArray]:
+        """Values of all pairs, split by couple."""
+        return np.split(values, self._ends)
 
     def update(self, agrees: Any) -> float:
         r"""Reweight after a bit: :math:`w \leftarrow w e^{-\alpha s \xi \eta}`, then normalise.
@@ -115,76 +138,87 @@ def _leading_singular_vectors(matrix: FloatArray, n: int) -> tuple[FloatArray, F
 
 
 def boost(
-    x: MappedView,
-    y: MappedView,
-    pairs: ResolvedPairs,
+    views: Sequence[MappedView],
+    couples: ResolvedCouples,
     *,
     n_bits: int,
     n_directions: int,
     min_share: float,
     n_bins: int,
-) -> tuple[tuple[FloatArray, FloatArray], tuple[FloatArray, FloatArray], FloatArray]:
-    """Learn bits one by one on listed pairs.
+) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
+    """Learn bits one by one on the listed pairs of all couples.
 
     Parameters
     ----------
-    x, y : MappedView
-        The same object with one view.
-    pairs : ResolvedPairs, both sets listed
+    views : list of MappedView
+        One for each modality.
+    couples : ResolvedCouples, all sets of pairs listed
     n_bits, n_directions : int
     min_share, n_bins
         See :func:`~diffhash.learning.thresholds.search_grid`.
 
     Returns
     -------
-    projections : arrays of shape (n_bits, n_features), (n_bits, n_features')
-    thresholds : arrays of shape (n_bits,), (n_bits,)
+    projections : list of arrays of shape (n_bits, n_features)
+        For each modality.
+    thresholds : list of arrays of shape (n_bits,)
     correlations : array of shape (n_bits,)
     """
-    assert pairs.positive is not None, "boosting works on listed pairs"
-    assert pairs.negative is not None, "boosting works on listed pairs"
-    features_x, features_y = x.whole(), y.whole()
-    boosted = PairWeights(pairs.positive, pairs.negative)
-    partners = _PairMatrix(boosted.index, pairs.n_x, pairs.n_y, features_y.dtype)
-
-    projections = (np.empty((n_bits, features_x.shape[1])), np.empty((n_bits, features_y.shape[1])))
-    thresholds = (np.empty(n_bits), np.empty(n_bits))
+    boosted = PairWeights(couples)
+    sums = [
+        _PairSum(views[couple.first], views[couple.second], index)
+        for couple, index in zip(couples, boosted.indices, strict=True)
+    ]
+    projections: list[FloatArray] = [np.empty((n_bits, view.n_features)) for view in views]
+    thresholds: list[FloatArray] = [np.empty(n_bits) for _ in views]
     correlations = np.empty(n_bits)
+    sides = [couple.sides for couple in couples]
     for bit in range(n_bits):
-        signed_weights = boosted.weights * boosted.signs
-        matrix = partners.matrix(signed_weights)
-        moment = augmented_product(
-            features_x, matrix @ features_y, np.asarray(matrix.sum(axis=1)).reshape(-1)
-        )
-        p, q = leading_directions(
-            shifted(moment, x.offset, y.offset)[:-1, :-1], n_directions, one_view=pairs.one_view
-        )
-        values_x = x.project(p.T)
-        values_y = None if pairs.one_view else y.project(q.T)
-        best = _best_bit(
-            values_x, values_y, boosted.index, signed_weights, min_share=min_share, n_bins=n_bins
-        )
+        signed_weights = boosted.by_couple(boosted.weights * boosted.signs)
+        moments = [each.product(values) for each, values in zip(sums, signed_weights, strict=True)]
+        directions = _candidate_directions(moments, sides, n_directions)
+        values = [view.project(each.T) for view, each in zip(views, directions, strict=True)]
+        best = _best_bit(values, sides, boosted.indices, signed_weights, min_share=min_share, n_bins=n_bins)
         correlations[bit] = boosted.update(best.agrees)
-        projections[0][bit], projections[1][bit] = p[:, best.direction], q[:, best.direction]
-        thresholds[0][bit], thresholds[1][bit] = best.a, best.b
+        for side, each in enumerate(directions):
+            projections[side][bit] = each[:, best.direction]
+            thresholds[side][bit] = best.thresholds[side]
     return projections, thresholds, correlations
+
+
+def _candidate_directions(
+    moments: Sequence[FloatArray], couples: Sequence[tuple[int, int]], n_directions: int
+) -> list[FloatArray]:
+    """Directions of each modality to try for a bit, as columns; the same column of all belongs together."""
+    if len(moments) == 1:
+        left, right = leading_directions(moments[0], n_directions, one_view=couples[0] == (0, 0))
+        return [left] if couples[0] == (0, 0) else [left, right]
+    sizes: dict[int, int] = {}
+    for moment, (u, v) in zip(moments, couples, strict=True):
+        sizes[u], sizes[v] = moment.shape
+    # The weights of the pairs contain the weights of the couples. The correlation is to be large.
+    blocks = {
+        (u, v): -(moment + moment.T) / 2 if u == v else -moment
+        for moment, (u, v) in zip(moments, couples, strict=True)
+    }
+    matrix = BlockMatrix(tuple(sizes[u] for u in range(len(sizes))), blocks)
+    return [part.T for part in block_directions(matrix, n_directions, exact=False).parts]
 
 
 @dataclass(frozen=True)
 class _Bit:
-    """A direction, the thresholds of the two sides, and whether the two sides of each pair agree."""
+    """A direction, the thresholds of each modality, and whether the two sides of each pair agree."""
 
     direction: int
-    a: float
-    b: float
+    thresholds: list[float]
     agrees: BoolArray
 
 
 def _best_bit(
-    values_x: FloatArray,
-    values_y: FloatArray | None,
-    index: PairIndex,
-    signed_weights: FloatArray,
+    values: Sequence[FloatArray],
+    couples: Sequence[tuple[int, int]],
+    indices: Sequence[PairIndex],
+    signed_weights: Sequence[FloatArray],
     *,
     min_share: float,
     n_bins: int,
@@ -193,38 +227,52 @@ def _best_bit(
 
     Parameters
     ----------
-    values_x, values_y : arrays of shape (n, n_directions), (n', n_directions)
-        Projections along each candidate direction; ``values_y`` is None for one view.
-    index : (i, j)
-    signed_weights : array of shape (n_pairs,)
-        w s of each pair.
+    values : list of arrays of shape (n, n_directions)
+        For each modality, projections along each candidate direction.
+    couples : list of (u, v)
+    indices : list of (i, j)
+        For each couple, row numbers of its pairs.
+    signed_weights : list of arrays of shape (n_pairs,)
+        For each couple, w s of each pair.
     min_share, n_bins
         See :func:`~diffhash.learning.thresholds.search_grid`.
     """
-    i, j = index
 
-    def loss(bins_x: IntArray, bins_y: IntArray) -> FloatArray:
-        """Minus the weighted correlation at every threshold pair of the grid."""
-        counts = joint_counts(
-            bins_x=bins_x, bins_y=bins_y, index=index, n_bins=n_bins, weights=signed_weights
-        )
-        return np.asarray(signed_weights.sum() - 2 * agreement(counts))
+    def loss(number: int, bins_u: IntArray, bins_v: IntArray, n: int) -> FloatArray:
+        """Minus the weighted correlation of a couple at every threshold pair of the grid."""
+        weights = signed_weights[number]
+        counts = joint_counts(bins_x=bins_u, bins_y=bins_v, index=indices[number], n_bins=n, weights=weights)
+        return np.asarray(weights.sum() - 2 * agreement(counts))
 
-    a, b, lowest = search_grid(values_x, values_y, loss, min_share=min_share, n_bins=n_bins)
+    if len(couples) == 1:
+        y = None if couples[0] == (0, 0) else values[1]
+
+        def only(bins_x: IntArray, bins_y: IntArray) -> FloatArray:
+            return loss(0, bins_x, bins_y, n_bins)
+
+        a, b, lowest = search_grid(values[0], y, only, min_share=min_share, n_bins=n_bins)
+        thresholds = [a] if y is None else [a, b]
+    else:
+        thresholds, lowest = search_couples(values, couples, loss, min_share=min_share, n_bins=n_bins)
     best = int(lowest.argmin())
-    bits_x = values_x[:, best] + a[best] >= 0
-    bits_y = bits_x if values_y is None else values_y[:, best] + b[best] >= 0
-    return _Bit(best, a[best], b[best], bits_x.take(i) == bits_y.take(j))
+    bits = [each[:, best] + a[best] >= 0 for each, a in zip(values, thresholds, strict=True)]
+    agrees = [bits[u].take(i) == bits[v].take(j) for (u, v), (i, j) in zip(couples, indices, strict=True)]
+    return _Bit(best, [float(a[best]) for a in thresholds], np.concatenate(agrees))
 
 
-class _PairMatrix:
-    """Sparse matrix with one entry per pair. The values change from bit to bit, the positions do not."""
+class _PairSum:
+    """The weighted sum of products over the pairs of a couple; the weights change from bit to bit."""
 
-    def __init__(self, index: PairIndex, n_x: int, n_y: int, dtype: Any) -> None:
+    def __init__(self, x: MappedView, y: MappedView, index: PairIndex) -> None:
+        self._x, self._y = x, y
         self._order = np.lexsort((index[1], index[0]))
-        self._matrix = incidence((index[0][self._order], index[1][self._order]), n_x, n_y, dtype)
+        sorted_index = index[0][self._order], index[1][self._order]
+        self._matrix = incidence(sorted_index, x.n_rows, y.n_rows, y.dtype)
 
-    def matrix(self, values: FloatArray) -> Any:
-        """The matrix with these values, in the order of the pairs. The next call overwrites it."""
-        self._matrix.data[:] = values[self._order]
-        return self._matrix
+    def product(self, values: FloatArray) -> FloatArray:
+        """Sum of ``value * x y^T`` over the pairs, of shape (n_features, n_features')."""
+        matrix = self._matrix
+        matrix.data[:] = values[self._order]
+        sums = matrix @ self._y.whole()
+        moment = augmented_product(self._x.whole(), sums, np.asarray(matrix.sum(axis=1)).reshape(-1))
+        return shifted(moment, self._x.offset, self._y.offset)[:-1, :-1]

@@ -16,13 +16,14 @@ import numpy as np
 from ..maps import MappedView
 from ..maps.learning_space import plain_view, row_space
 from ..maps.whitening import Spectrum, spectrum, stronger_shrinkage
-from ..pairs.holdout import HeldOut, hold_out
+from ..pairs.couples import ResolvedCouple, ResolvedCouples
 from ..pairs.labels import LabelGroups
+from ..pairs.objects import HeldOutCouples, hold_out_couples
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray, IntArray, PairIndex
+from .block_difference import JointDirections, block_difference, block_directions
 from .moments import incidence
-from .projections import Subspace, leading_directions
-from .view_difference import DifferenceSettings, view_difference
+from .view_difference import DifferenceSettings
 
 __all__ = [
     "CrossFit",
@@ -118,11 +119,10 @@ def useful_rank(strengths: FloatArray, chance: FloatArray) -> int:
 
 
 def cross_fitted_strengths(
-    x: FloatArray | MappedView,
-    y: FloatArray | MappedView,
-    pairs: ResolvedPairs,
+    views: Sequence[FloatArray | MappedView],
+    couples: ResolvedCouples,
     settings: DifferenceSettings,
-    candidates: Sequence[tuple[Shrinkage | None, Shrinkage | None]],
+    candidates: Sequence[Sequence[Shrinkage | None]],
     rng: np.random.Generator,
     *,
     n_directions: int = N_DIRECTIONS,
@@ -133,11 +133,12 @@ def cross_fitted_strengths(
 
     Parameters
     ----------
-    x, y : arrays of shape (n, d), (n', d'), or MappedView
-        The same object with one view.
-    pairs : ResolvedPairs
+    views : list of arrays of shape (n, d), or MappedView
+        One for each modality.
+    couples : ResolvedCouples
+        With several couples, a strength is the mean over the couples, by their weights.
     settings : DifferenceSettings
-    candidates : list of (shrinkage of x, shrinkage of y)
+    candidates : list of (shrinkage of the first view, ...)
         Ways to whiten; None: the view is not whitened.
     rng : Generator
         Draws the folds and shuffles the held-out objects.
@@ -155,25 +156,29 @@ def cross_fitted_strengths(
     Examples
     --------
     >>> import diffhash as dh
+    >>> from diffhash.pairs.couples import ResolvedCouples
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(200, 6))
     >>> y = x[:, :2] + 0.5 * rng.normal(size=(200, 2))
     >>> pairs = dh.Pairs.aligned(200).resolve(200, 200, caller="example")
+    >>> couples = ResolvedCouples.of_pairs(pairs)
     >>> white = (Shrinkage(0.0), Shrinkage(0.0))
-    >>> found = cross_fitted_strengths(x, y, pairs, DifferenceSettings(1.0), [white], rng)
+    >>> found = cross_fitted_strengths([x, y], couples, DifferenceSettings(1.0), [white], rng)
     >>> found[0].rank, found[0].strengths.round(1)
     (2, array([0.9, 0.9]))
     """
-    x, y = (plain_view(side) if isinstance(side, np.ndarray) else side for side in (x, y))
+    mapped = [plain_view(side) if isinstance(side, np.ndarray) else side for side in views]
     strengths: list[list[FloatArray]] = [[] for _ in candidates]
     shuffled: list[list[FloatArray]] = [[] for _ in candidates]
-    for split in hold_out(pairs, 1.0 / n_folds, max_objects, rng, n_folds):
-        fold = _Fold(x, y, split, settings)
-        scored_pairs = _with_groups_that_occur(split.scored_pairs)
+    for split in hold_out_couples(couples, 1.0 / n_folds, max_objects, rng, n_folds):
+        fold = _Fold(mapped, split, settings)
+        scored = [replace(c, pairs=_with_groups_that_occur(c.pairs)) for c in split.scored]
         for number, candidate in enumerate(candidates):
-            p, q = fold.held_out_values(candidate, n_directions)
-            strengths[number].append(pair_correlations(p, q, scored_pairs))
-            shuffled[number].append(_shuffled_correlations(p, q, scored_pairs, rng))
+            values = fold.held_out_values(candidate, n_directions)
+            real, null = zip(*(_couple_correlations(values, couple, rng) for couple in scored), strict=True)
+            weights = [couple.weight for couple in scored]
+            strengths[number].append(np.average(real, axis=0, weights=weights))
+            shuffled[number].append(np.average(null, axis=0, weights=weights))
     return [
         CrossFit(_mean_over_folds(real), _mean_over_folds(null).max(axis=0))
         for real, null in zip(strengths, shuffled, strict=True)
@@ -181,41 +186,45 @@ def cross_fitted_strengths(
     ]
 
 
-class _Fold:
-    """Principal coordinates of the rows of one split, and the covariance difference of its fit part."""
+def _couple_correlations(
+    values: Sequence[FloatArray], couple: ResolvedCouple, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Correlations of a couple, of shape (k,), and the same after shuffling, of shape (N_SHUFFLES, k)."""
+    p, q = values[couple.first], values[couple.second]
+    return pair_correlations(p, q, couple.pairs), _shuffled_correlations(p, q, couple.pairs, rng)
 
-    def __init__(self, x: MappedView, y: MappedView, split: HeldOut, settings: DifferenceSettings) -> None:
-        self._one_view = split.fit_pairs.one_view
-        sides = (x,) if self._one_view else (x, y)
+
+class _Fold:
+    """Principal coordinates of the rows of one split, and the covariance differences of its fit part."""
+
+    def __init__(
+        self, views: Sequence[MappedView], split: HeldOutCouples, settings: DifferenceSettings
+    ) -> None:
         self._sides = [
             _principal_coordinates(view, fit_rows, scored_rows)
-            for view, fit_rows, scored_rows in zip(sides, split.fit_rows, split.scored_rows, strict=False)
+            for view, fit_rows, scored_rows in zip(views, split.fit_rows, split.scored_rows, strict=True)
         ]
-        views = [plain_view(fit) for _, fit, _ in self._sides]
-        if self._one_view:
-            views *= 2
-        self._difference = view_difference(views[0], views[1], split.fit_pairs, settings)
+        self._difference = block_difference(
+            [plain_view(fit) for _, fit, _ in self._sides], split.fit, settings
+        )
 
-    def held_out_values(
-        self, candidate: tuple[Shrinkage | None, Shrinkage | None], n_directions: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Projections of the scored rows of both views, of shape (n_scored, k)."""
+    def held_out_values(self, candidate: Sequence[Shrinkage | None], n_directions: int) -> list[FloatArray]:
+        """Projections of the scored rows of each view, of shape (n_scored, k)."""
         scales = [
             np.ones(len(covariance.variances)) if how is None else covariance.scales(how.of(covariance))
-            for (covariance, _, _), how in zip(self._sides, candidate, strict=False)
+            for (covariance, _, _), how in zip(self._sides, candidate, strict=True)
         ]
-        matrix = scales[0][:, None] * self._difference * scales[-1]
-        found = determined(leading_directions(matrix, n_directions, one_view=self._one_view))
-        p, q = (
-            self._sides[side][2] @ (scales[side][:, None] * directions.T)
-            for side, directions in ((0, found.P), (-1, found.Q))
-        )
-        return p, q
+        matrix = self._difference.scaled(scales)
+        found = determined(block_directions(matrix, n_directions, exact=False))
+        return [
+            scored @ (scale[:, None] * directions.T)
+            for (_, _, scored), scale, directions in zip(self._sides, scales, found.parts, strict=True)
+        ]
 
 
-def determined(found: Subspace) -> Subspace:
+def determined(found: JointDirections) -> JointDirections:
     """Directions whose strength is not a rounding error; at least one."""
-    strengths = found.strengths[: len(found.P)]
+    strengths = found.strengths[: len(found.parts[0])]
     return found.first(max(1, int((strengths > _ROUNDING * strengths[0]).sum())))
 
 
@@ -269,7 +278,7 @@ def pair_correlations(p: FloatArray, q: FloatArray, pairs: ResolvedPairs) -> Flo
     p, q = p - p.mean(axis=0), q - q.mean(axis=0)
     positive, negative = _diagonal_sums(p, q, pairs)
     deviations = p.std(axis=0) * q.std(axis=0)
-    means = positive / max(pairs.n_positive, 1) - negative / max(pairs.n_negative, 1)
+    means = positive / (pairs.positive_mass or 1.0) - negative / (pairs.negative_mass or 1.0)
     return np.asarray(means / np.where(deviations > 0, deviations, np.inf))
 
 
@@ -278,8 +287,11 @@ def _diagonal_sums(p: FloatArray, q: FloatArray, pairs: ResolvedPairs) -> tuple[
     own = np.square(p) if pairs.one_view else np.zeros_like(p)
     half = 0.5 if pairs.one_view else 1.0
 
-    def listed(index: PairIndex | None) -> FloatArray:
-        return np.zeros(p.shape[1]) if index is None else np.einsum("ij,ij->j", p[index[0]], q[index[1]])
+    def listed(index: PairIndex | None, weights: FloatArray | None = None) -> FloatArray:
+        if index is None:
+            return np.zeros(p.shape[1])
+        left = p[index[0]] if weights is None else p[index[0]] * weights[:, None]
+        return np.asarray(np.einsum("ij,ij->j", left, q[index[1]]))
 
     def related() -> FloatArray:
         groups = pairs.groups
@@ -293,10 +305,11 @@ def _diagonal_sums(p: FloatArray, q: FloatArray, pairs: ResolvedPairs) -> tuple[
         return np.asarray(half * (every - own[similar].sum(axis=0)))
 
     return pairs.scheme.compose(
-        listed(pairs.positive),
-        listed(pairs.negative),
+        listed(pairs.positive, pairs.positive_weights),
+        listed(pairs.negative, pairs.negative_weights),
         related,
         lambda: half * (p.sum(axis=0) * q.sum(axis=0) - own.sum(axis=0)),
+        listed(pairs.positive) if pairs.scheme.counts_positives else None,
     )
 
 

@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..native import joint_counts
 from ..pairs.resolved import PairScheme
 from ..types import FloatArray, IntArray, PairIndex
+from .moments import listed_pairs
 
 __all__ = ["JointHistogram", "bin_values", "grid_edges"]
 
@@ -36,8 +37,10 @@ class JointHistogram:
 
     Attributes
     ----------
-    positive, negative : int arrays of shape (n_bits, n_bins, n_bins)
-        Counts over the listed pairs.
+    positive, negative : arrays of shape (n_bits, n_bins, n_bins)
+        Counts over the listed pairs, whole numbers unless pairs have weights.
+    counted : array of the same shape, or (0, 0, 0)
+        Counts over the listed positives without their weights, if they are needed.
     rows_x, rows_y : int arrays of shape (n_groups, n_bits, n_bins)
         Counts over the rows of each group.
     self_pairs : int array of shape (n_bits, n_bins)
@@ -49,14 +52,17 @@ class JointHistogram:
     n_bins: int
     positive: Counts = field(init=False)
     negative: Counts = field(init=False)
+    counted: Counts = field(init=False)
     rows_x: Counts = field(init=False)
     rows_y: Counts = field(init=False)
     self_pairs: Counts = field(init=False)
 
     def __post_init__(self) -> None:
         cells = (self.n_bits, self.n_bins, self.n_bins)
-        self.positive = np.zeros(cells, dtype=np.int64)
-        self.negative = np.zeros(cells, dtype=np.int64)
+        dtype = np.float64 if self.scheme.weighted else np.int64
+        self.positive = np.zeros(cells, dtype=dtype)
+        self.negative = np.zeros(cells, dtype=dtype)
+        self.counted = np.zeros(cells if self.scheme.counts_positives else (0, 0, 0), dtype=np.int64)
         self.rows_x = np.zeros((self.scheme.n_groups, self.n_bits, self.n_bins), dtype=np.int64)
         self.rows_y = np.zeros_like(self.rows_x)
         self.self_pairs = np.zeros((self.n_bits, self.n_bins), dtype=np.int64)
@@ -70,6 +76,8 @@ class JointHistogram:
         negative: PairIndex | None = None,
         groups_x: IntArray | None = None,
         groups_y: IntArray | None = None,
+        positive_weights: FloatArray | None = None,
+        negative_weights: FloatArray | None = None,
     ) -> Self:
         """Add rows of both views and the listed pairs between them.
 
@@ -81,6 +89,8 @@ class JointHistogram:
         positive, negative : (i, j), optional
             Row numbers within the new rows.
         groups_x, groups_y : int arrays of shape (n,), (n',), optional
+        positive_weights, negative_weights : arrays of shape (n_pairs,), optional
+            Weights of the listed pairs.
         """
         self._add_rows(self.rows_x, bins_x, groups_x)
         if bins_y is None:
@@ -94,9 +104,12 @@ class JointHistogram:
                 self.self_pairs[bit] += np.bincount(bins_self[bit], minlength=self.n_bins)
         else:
             self._add_rows(self.rows_y, bins_y, groups_y)
-        for table, index in ((self.positive, positive), (self.negative, negative)):
-            if index is not None:
-                table += joint_counts(bins_x=bins_x, bins_y=bins_y, index=index, n_bins=self.n_bins)
+        tables = {"positive": self.positive, "negative": self.negative, "counted": self.counted}
+        listed = listed_pairs(self.scheme, positive, negative, positive_weights, negative_weights)
+        for kind, (index, weights) in listed.items():
+            tables[kind] += joint_counts(
+                bins_x=bins_x, bins_y=bins_y, index=index, n_bins=self.n_bins, weights=weights
+            )
         return self
 
     def _add_rows(self, table: Counts, bins: IntArray, groups: IntArray | None) -> None:
@@ -116,7 +129,7 @@ class JointHistogram:
                 f"JointHistogram.merge: the parts must have the same bits, intervals and groups, got counts of "
                 f"shapes {self.rows_x.shape} and {other.rows_x.shape}."
             )
-        for name in ("positive", "negative", "rows_x", "rows_y", "self_pairs"):
+        for name in ("positive", "negative", "counted", "rows_x", "rows_y", "self_pairs"):
             getattr(self, name).__iadd__(getattr(other, name))
         return self
 
@@ -128,8 +141,9 @@ class JointHistogram:
         positive, negative : arrays of shape (n_bits, n_bins, n_bins)
             Symmetric with one view: each unordered pair counts 1/2 in each of its two orders.
         """
+        counted = self.counted if self.scheme.counts_positives else None
         if not self.scheme.one_view:
-            return self.scheme.compose(self.positive, self.negative, self._related, self._every)
+            return self.scheme.compose(self.positive, self.negative, self._related, self._every, counted)
         diagonal = np.arange(self.n_bins)
 
         def without_self_pairs(table: Counts, self_pairs: Counts) -> Counts:
@@ -142,6 +156,7 @@ class JointHistogram:
             (self.negative + self.negative.transpose(0, 2, 1)) / 2,
             lambda: without_self_pairs(self._related(), self.self_pairs),
             lambda: without_self_pairs(self._every(), self.rows_x.sum(axis=0)),
+            None if counted is None else (counted + counted.transpose(0, 2, 1)) / 2,
         )
 
     def _every(self) -> Counts:

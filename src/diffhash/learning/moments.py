@@ -24,7 +24,7 @@ from ..errors import InputError
 from ..pairs.resolved import PairScheme
 from ..types import FloatArray, IntArray, PairIndex
 
-__all__ = ["PairMoments", "augmented_product", "dense", "incidence", "shifted"]
+__all__ = ["PairMoments", "augmented_product", "dense", "incidence", "listed_pairs", "shifted"]
 
 Moments = NDArray[np.float64]
 
@@ -44,7 +44,9 @@ class PairMoments:
     Attributes
     ----------
     positive, negative : arrays of shape (n_features + 1, n_features' + 1)
-        Sums over the listed pairs.
+        Sums over the listed pairs, with their weights.
+    counted : array of shape (n_features + 1, n_features' + 1), or (0, 0)
+        Sums over the listed positives without their weights, if they are needed.
     rows_x, rows_y : arrays of shape (n_groups, n_features + 1)
         Sums over the rows of each group; the last column is their number.
     self_pairs : array of shape (2, n_features + 1, n_features + 1)
@@ -57,6 +59,7 @@ class PairMoments:
     shift_y: Moments
     positive: Moments = field(init=False)
     negative: Moments = field(init=False)
+    counted: Moments = field(init=False)
     rows_x: Moments = field(init=False)
     rows_y: Moments = field(init=False)
     self_pairs: Moments = field(init=False)
@@ -65,6 +68,7 @@ class PairMoments:
         d_x, d_y = len(self.shift_x) + 1, len(self.shift_y) + 1
         self.positive = np.zeros((d_x, d_y))
         self.negative = np.zeros((d_x, d_y))
+        self.counted = np.zeros((d_x, d_y) if self.scheme.counts_positives else (0, 0))
         self.rows_x = np.zeros((self.scheme.n_groups, d_x))
         self.rows_y = np.zeros((self.scheme.n_groups, d_y))
         self.self_pairs = np.zeros((2, d_x, d_x) if self.scheme.one_view else (2, 0, 0))
@@ -78,6 +82,8 @@ class PairMoments:
         negative: PairIndex | None = None,
         groups_x: IntArray | None = None,
         groups_y: IntArray | None = None,
+        positive_weights: FloatArray | None = None,
+        negative_weights: FloatArray | None = None,
     ) -> Self:
         """Add rows of both views and the listed pairs between them.
 
@@ -89,6 +95,8 @@ class PairMoments:
             Row numbers within ``x`` and ``y``.
         groups_x, groups_y : int arrays of shape (n,), (n',), optional
             Groups of the rows, if labels imply pairs.
+        positive_weights, negative_weights : arrays of shape (n_pairs,), optional
+            Weights of the listed pairs.
         """
         if (y is None) != self.scheme.one_view or (groups_x is None) != (self.scheme.groups is None):
             raise InputError(
@@ -99,10 +107,10 @@ class PairMoments:
             y = x
         else:
             self.update_rows("y", y, groups_y)
-        for kind, index in (("positive", positive), ("negative", negative)):
-            if index is not None:
-                partners = incidence(index, x.shape[0], y.shape[0], x.dtype)
-                self.update_pairs(kind, x, partners @ y, np.asarray(partners.sum(axis=1)).reshape(-1))
+        listed = listed_pairs(self.scheme, positive, negative, positive_weights, negative_weights)
+        for kind, (index, weights) in listed.items():
+            partners = incidence(index, x.shape[0], y.shape[0], x.dtype, weights)
+            self.update_pairs(kind, x, partners @ y, np.asarray(partners.sum(axis=1)).reshape(-1))
         return self
 
     def update_rows(self, side: str, rows: Any, groups: IntArray | None = None) -> None:
@@ -134,14 +142,14 @@ class PairMoments:
 
         Parameters
         ----------
-        kind : {"positive", "negative"}
+        kind : {"positive", "negative", "counted"}
         x : array of shape (p, n_features)
         partners : array of shape (p, n_features')
-            For each row of ``x``, the sum of the rows of y in its pairs.
+            For each row of ``x``, the weighted sum of the rows of y in its pairs.
         degrees : array of shape (p,)
-            For each row of ``x``, the number of its pairs.
+            For each row of ``x``, the sum of the weights of its pairs.
         """
-        table = self.positive if kind == "positive" else self.negative
+        table = {"positive": self.positive, "negative": self.negative, "counted": self.counted}[kind]
         x, remaining_x = _subtract_shift(x, self.shift_x)
         partners, remaining_y = _subtract_shift(partners, self.shift_y, degrees)
         table += shifted(augmented_product(x, partners, degrees), remaining_x, remaining_y)
@@ -157,6 +165,8 @@ class PairMoments:
         dx, dy = self.shift_x - other.shift_x, self.shift_y - other.shift_y
         self.positive += shifted(other.positive, dx, dy)
         self.negative += shifted(other.negative, dx, dy)
+        if self.scheme.counts_positives:
+            self.counted += shifted(other.counted, dx, dy)
         self.rows_x += _shifted_rows(other.rows_x, dx)
         self.rows_y += _shifted_rows(other.rows_y, dy)
         if self.scheme.one_view:
@@ -171,14 +181,16 @@ class PairMoments:
 
     def sums(self) -> tuple[Moments, Moments]:
         """Sums over all positives and over all negatives, with implied pairs, of the shifted features."""
+        counted = self.counted if self.scheme.counts_positives else None
         if not self.scheme.one_view:
-            return self.scheme.compose(self.positive, self.negative, self._related, self._every)
+            return self.scheme.compose(self.positive, self.negative, self._related, self._every, counted)
         # Unordered pairs: half of the sum over ordered pairs, without the pairs of a row with itself.
         return self.scheme.compose(
             _symmetric(self.positive),
             _symmetric(self.negative),
             lambda: (self._related() - self.self_pairs[0]) / 2,
             lambda: (self._every() - self.self_pairs[1]) / 2,
+            None if counted is None else _symmetric(counted),
         )
 
     def _every(self) -> Moments:
@@ -188,8 +200,8 @@ class PairMoments:
         assert self.scheme.groups is not None
         return np.asarray(self.rows_x.T @ self.scheme.groups.related(self.rows_y))
 
-    def covariances(self, *, center: tuple[bool, bool] = (True, True)) -> tuple[FloatArray, FloatArray]:
-        r"""The paper's :math:`\Sigma^P` and :math:`\Sigma^N`: mean products over positives and negatives.
+    def covariances(self, *, center: tuple[bool, ...] = (True, True)) -> tuple[FloatArray, FloatArray]:
+        r"""The paper's :math:`\Sigma^P` and :math:`\Sigma^N`: (weighted) mean products over positives and negatives.
 
         Parameters
         ----------
@@ -204,13 +216,32 @@ class PairMoments:
         """
         dx, dy = (mean if wanted else 0.0 for mean, wanted in zip(self.means(), center, strict=True))
         moved = (shifted(table, dx - self.shift_x, dy - self.shift_y) for table in self.sums())
-        positive, negative = (table[:-1, :-1] / max(table[-1, -1], 1.0) for table in moved)
+        positive, negative = (table[:-1, :-1] / (table[-1, -1] or 1.0) for table in moved)
         return positive, negative
 
 
-def incidence(index: PairIndex, n_x: int, n_y: int, dtype: Any) -> Any:
-    """Sparse matrix with a 1 for each pair."""
-    return scipy.sparse.csr_array((np.ones(len(index[0]), dtype=dtype), index), shape=(n_x, n_y))
+def incidence(index: PairIndex, n_x: int, n_y: int, dtype: Any, weights: FloatArray | None = None) -> Any:
+    """Sparse matrix with a 1, or the weight, for each pair."""
+    values = np.ones(len(index[0]), dtype=dtype) if weights is None else weights.astype(dtype)
+    return scipy.sparse.csr_array((values, index), shape=(n_x, n_y))
+
+
+def listed_pairs(
+    scheme: PairScheme,
+    positive: PairIndex | None,
+    negative: PairIndex | None,
+    positive_weights: FloatArray | None = None,
+    negative_weights: FloatArray | None = None,
+) -> dict[str, tuple[PairIndex, FloatArray | None]]:
+    """The sets of listed pairs that are summed: "positive", "negative", "counted" (positives without weights)."""
+    found: dict[str, tuple[PairIndex, FloatArray | None]] = {}
+    if positive is not None:
+        found["positive"] = positive, positive_weights
+        if scheme.counts_positives:
+            found["counted"] = positive, None
+    if negative is not None:
+        found["negative"] = negative, negative_weights
+    return found
 
 
 def augmented_product(x: Any, y: Any, degrees: FloatArray) -> Moments:

@@ -17,6 +17,7 @@ __all__ = [
     "leading_directions",
     "numerical_rank",
     "singular_projections",
+    "smallest_eigenvectors",
 ]
 
 
@@ -63,13 +64,13 @@ def leading_directions(matrix: FloatArray, n_directions: int, *, one_view: bool)
     if n <= max(n_directions, 64):
         return decompose_difference(matrix, min(n, n_directions), one_view=one_view).first(n_directions)
     if one_view:
-        values, vectors = _smallest_eigenvectors((matrix + matrix.T) / 2, n_directions)
+        values, vectors = smallest_eigenvectors((matrix + matrix.T) / 2, n_directions)
         P = vectors.T * _row_signs(vectors.T)
         return Subspace(P, P, np.maximum(-values, 0.0))
     if matrix.shape[0] > matrix.shape[1]:
         found = leading_directions(matrix.T, n_directions, one_view=False)
         return Subspace(found.Q, found.P, found.strengths)
-    vectors = _smallest_eigenvectors(-(matrix @ matrix.T), n_directions)[1]
+    vectors = smallest_eigenvectors(-(matrix @ matrix.T), n_directions)[1]
     P = vectors.T * _row_signs(vectors.T)
     Q = -(P @ matrix)
     strengths = np.linalg.norm(Q, axis=1)
@@ -154,7 +155,7 @@ def numerical_rank(magnitudes: FloatArray, n_features: int, dtype: np.dtype[np.f
     return int((magnitudes > tolerance).sum())
 
 
-def _smallest_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
+def smallest_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, FloatArray]:
     """The smallest eigenvalues of a symmetric matrix, increasing, and their eigenvectors as columns."""
     if 4 * count >= len(matrix):
         # Computing all of them by divide and conquer is faster than a large subset by another LAPACK method.

@@ -16,7 +16,7 @@ def bits_in_subspace(
 
     Parameters
     ----------
-    values : one or two arrays of shape (n, rank)
+    values : list of arrays of shape (n, rank)
         Coordinates of each view along the paired directions.
     strengths : array of shape (rank,), decreasing
         Weights of the coordinates, up to a common factor.

@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..maps import MappedView
+from ..pairs.couples import ResolvedCouples
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
+from .block_difference import block_difference, block_directions
 from .cross_fit import CrossFit, determined
-from .projections import leading_directions
 from .rotation import bits_in_subspace
-from .view_difference import DifferenceSettings, view_difference
+from .view_difference import DifferenceSettings
 
 __all__ = ["direction_weights", "rotated_directions"]
 
 
 def rotated_directions(
-    x: MappedView,
-    y: MappedView,
-    pairs: ResolvedPairs,
+    views: Sequence[MappedView],
+    couples: ResolvedCouples,
     settings: DifferenceSettings,
     useful: CrossFit | None,
     n_bits: int,
     rng: np.random.Generator,
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+) -> tuple[list[FloatArray], FloatArray]:
     """Projections inside the useful subspace, rotated so that signs lose as little as possible.
 
     Parameters
     ----------
-    x, y : MappedView
-        The same object with one view.
-    pairs : ResolvedPairs
+    views : list of MappedView
+        One for each modality.
+    couples : ResolvedCouples
     settings : DifferenceSettings
     useful : CrossFit or None
         How strong the directions are on held-out pairs. None if there are too few objects to know; then
@@ -42,23 +44,23 @@ def rotated_directions(
 
     Returns
     -------
-    P, Q : arrays of shape (n_bits, d), (n_bits, d')
-        Projections of the whitened features.
+    projections : list of arrays of shape (n_bits, d)
+        For each modality, projections of the whitened features.
     strengths : array of shape (rank,)
         Strength of each useful direction on the training pairs.
     """
-    matrix = view_difference(x, y, pairs, settings)
+    matrix = block_difference(views, couples, settings)
     limit = n_bits if useful is None else min(useful.limit or n_bits, n_bits)
-    found = determined(leading_directions(matrix, limit, one_view=pairs.one_view))
+    limit = min(limit, matrix.offsets[-1])
+    found = determined(block_directions(matrix, limit, exact=False))
     rank = len(found.strengths)
-    weights = found.strengths if useful is None else direction_weights(useful.first(rank), pairs)
-    sides = ((x, found.P),) if pairs.one_view else ((x, found.P), (y, found.Q))
-    coordinates = [view.project(view.folded(directions)) for view, directions in sides]
+    weights = found.strengths if useful is None else direction_weights(useful.first(rank), couples)
+    coordinates = [view.project(view.folded(part)) for view, part in zip(views, found.parts, strict=True)]
     mixes = bits_in_subspace(coordinates, weights, n_bits, rng)
-    return mixes[0].T @ found.P, mixes[-1].T @ found.Q, found.strengths
+    return [mix.T @ part for mix, part in zip(mixes, found.parts, strict=True)], found.strengths
 
 
-def direction_weights(strengths: FloatArray, pairs: ResolvedPairs) -> FloatArray:
+def direction_weights(strengths: FloatArray, couples: ResolvedCouples) -> FloatArray:
     """Weights of directions from their strengths on held-out pairs; decreasing, the first is 1.
 
     If objects have several partners (labels), the weight is the square root of the strength: the product
@@ -68,16 +70,22 @@ def direction_weights(strengths: FloatArray, pairs: ResolvedPairs) -> FloatArray
     Examples
     --------
     >>> import diffhash as dh
+    >>> from diffhash.pairs.couples import ResolvedCouples
     >>> pairs = dh.Pairs.aligned(8).resolve(8, 8, caller="example")
-    >>> direction_weights(np.array([0.8, 0.3, 0.5, 0.2]), pairs)
+    >>> direction_weights(np.array([0.8, 0.3, 0.5, 0.2]), ResolvedCouples.of_pairs(pairs))
     array([1.  , 0.5 , 0.5 , 0.25])
     """
     smooth = _decreasing(strengths)
     if smooth[0] <= 0:
         return np.ones(len(strengths))
-    n_partners = pairs.n_positive / max(pairs.n_x, pairs.n_y) * (2 if pairs.one_view else 1)
+    n_partners = np.average([_mean_partners(c.pairs) for c in couples], weights=[c.weight for c in couples])
     # With a weight of 0 a bit could be constant.
     return np.asarray(np.maximum(smooth / smooth[0], 1e-6) ** (0.5 if n_partners >= 2 else 1.0))
+
+
+def _mean_partners(pairs: ResolvedPairs) -> float:
+    """Mean number of partners of the rows of the larger view."""
+    return pairs.n_positive / max(pairs.n_x, pairs.n_y) * (2 if pairs.one_view else 1)
 
 
 def _decreasing(values: FloatArray) -> FloatArray:

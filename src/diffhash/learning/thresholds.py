@@ -29,9 +29,11 @@ __all__ = [
     "ThresholdSettings",
     "agreement",
     "choose_thresholds",
-    "fit_thresholds",
     "joint_cost",
+    "middle_of_gap",
+    "replace_uneven",
     "search_grid",
+    "smaller_side",
 ]
 
 #: ``cost(bins_x, bins_y)``: from bins of shape (n_bits, n) to costs (n_bits, n_bins - 1, n_bins - 1).
@@ -58,37 +60,6 @@ class ThresholdSettings:
     miss_weight: float = 1.0
     min_share: float = 0.05
     n_bins: int = 64
-
-
-def fit_thresholds(
-    x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs, settings: ThresholdSettings
-) -> tuple[FloatArray, FloatArray]:
-    """Thresholds of every bit, by the method in ``settings``.
-
-    Parameters
-    ----------
-    x, y : arrays of shape (n, n_bits), (n', n_bits)
-        Projections without thresholds; ``y`` is None for one view.
-    pairs : ResolvedPairs
-    settings : ThresholdSettings
-
-    Returns
-    -------
-    a, b : arrays of shape (n_bits,)
-    """
-    if settings.method == "joint":
-        return choose_thresholds(
-            x,
-            y,
-            pairs,
-            miss_weight=settings.miss_weight,
-            min_share=settings.min_share,
-            n_bins=settings.n_bins,
-        )
-    if settings.method == "zero":
-        return np.zeros(x.shape[1]), np.zeros(x.shape[1])
-    a = -np.median(x, axis=0).astype(np.float64)
-    return a, a if y is None else -np.median(y, axis=0).astype(np.float64)
 
 
 def choose_thresholds(
@@ -156,6 +127,8 @@ def joint_cost(
             negative=pairs.negative,
             groups_x=groups_x,
             groups_y=groups_y,
+            positive_weights=pairs.positive_weights,
+            negative_weights=pairs.negative_weights,
         )
         positive, negative = histogram.counts()
         costs.append(miss_weight * _share(positive, agree=False) + _share(negative, agree=True))
@@ -188,7 +161,7 @@ def _share(counts: Counts, *, agree: bool) -> FloatArray:
     """Share of the pairs that agree (or do not agree) at every threshold pair; 0 if there are no pairs."""
     total = counts.sum(axis=(1, 2), keepdims=True)
     agreeing = agreement(counts)
-    return np.asarray((agreeing if agree else total - agreeing) / np.maximum(total, 1))
+    return np.asarray((agreeing if agree else total - agreeing) / np.where(total > 0, total, 1))
 
 
 def search_grid(
@@ -222,18 +195,18 @@ def search_grid(
     for level in ("coarse", "fine"):
         bins = [bin_values(views[0], edges[0])]
         bins.append(bins[0] if y is None else bin_values(views[1], edges[1]))
-        share_x, share_y = (_smaller_side(binned, n_bins) for binned in bins)
+        share_x, share_y = (smaller_side(binned, n_bins) for binned in bins)
         cells, lowest = _best_cells(cost(*bins), share_x, share_y, min_share, one_view=y is None)
         if level == "coarse":
             edges = [_finer_edges(side, cell) for side, cell in zip(edges, cells, strict=True)]
     a, b = (
-        _replace_uneven(values, -_middle_of_gap(values, binned, cell), min_share)
+        replace_uneven(values, -middle_of_gap(values, binned, cell), min_share)
         for values, binned, cell in zip(views, bins, cells, strict=True)
     )
     return a, b, lowest
 
 
-def _replace_uneven(values: FloatArray, thresholds: FloatArray, min_share: float) -> FloatArray:
+def replace_uneven(values: FloatArray, thresholds: FloatArray, min_share: float) -> FloatArray:
     """Replace thresholds with fewer than ``min_share`` of the objects on one side by the median.
 
     The grid can fail to reach ``min_share``: with one far outlier it is so wide that all other objects
@@ -253,7 +226,7 @@ def _smaller_share(bits: BoolArray) -> FloatArray:
     return np.asarray(np.minimum(ones, len(bits) - ones) / len(bits))
 
 
-def _smaller_side(bins: IntArray, n_bins: int) -> FloatArray:
+def smaller_side(bins: IntArray, n_bins: int) -> FloatArray:
     """Share of the rows on the smaller side of each threshold of the grid, (n_bits, n_bins - 1)."""
     counts = np.stack([np.bincount(row, minlength=n_bins) for row in bins])
     below = counts.cumsum(axis=1)[:, :-1]
@@ -291,7 +264,7 @@ def _finer_edges(edges: FloatArray, cell: IntArray) -> FloatArray:
     return np.asarray(chosen + step * steps / (n_edges // 2))
 
 
-def _middle_of_gap(values: FloatArray, bins: IntArray, cell: IntArray) -> FloatArray:
+def middle_of_gap(values: FloatArray, bins: IntArray, cell: IntArray) -> FloatArray:
     """For each bit, the middle between the largest value below the chosen edge and the smallest above it.
 
     It separates the same objects as the edge itself, but no value is so close to it that rounding

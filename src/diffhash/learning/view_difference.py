@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..maps import MappedView
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
-from .moments import PairMoments, augmented_product, dense, incidence, shifted
+from .moments import PairMoments, augmented_product, dense, incidence, listed_pairs, shifted
 from .projections import covariance_difference
 
 __all__ = [
@@ -34,8 +34,8 @@ class DifferenceSettings:
         Weight of the positives; ``inf`` for positives only.
     statistic : {"product", "difference"}
         "difference" is for one view only, see :func:`difference_covariances`.
-    center : (bool, bool)
-        Whether to subtract the means of x and of y.
+    center : tuple of bool
+        For each view: whether to subtract its mean.
     separate_sums : bool
         Sum positives and negatives separately even if both are listed. By default listed pairs are
         summed in one faster matrix product. The results agree up to rounding.
@@ -43,8 +43,12 @@ class DifferenceSettings:
 
     gamma: float
     statistic: str = "product"
-    center: tuple[bool, bool] = (True, True)
+    center: tuple[bool, ...] = (True, True)
     separate_sums: bool = False
+
+    def of_couple(self, first: int, second: int) -> DifferenceSettings:
+        """The settings of two of the views."""
+        return replace(self, center=(self.center[first], self.center[second]))
 
 
 def view_difference(
@@ -91,10 +95,13 @@ def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMome
     """
     scheme = pairs.scheme
     moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
+    listed = listed_pairs(
+        scheme, pairs.positive, pairs.negative, pairs.positive_weights, pairs.negative_weights
+    )
     not_aligned = {
-        kind: incidence(index, pairs.n_x, pairs.n_y, y.dtype)
-        for kind, index in (("positive", pairs.positive), ("negative", pairs.negative))
-        if index is not None and not (pairs.aligned and kind == "positive")
+        kind: incidence(index, pairs.n_x, pairs.n_y, y.dtype, weights)
+        for kind, (index, weights) in listed.items()
+        if not (pairs.aligned and kind == "positive")
     }
     groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
     for rows, block in x.blocks():
@@ -112,7 +119,7 @@ def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMome
 
 
 def listed_difference(
-    x: MappedView, y: MappedView, pairs: ResolvedPairs, gamma: float, center: tuple[bool, bool]
+    x: MappedView, y: MappedView, pairs: ResolvedPairs, gamma: float, center: tuple[bool, ...]
 ) -> FloatArray:
     r"""The paper's :math:`\Sigma^N - \gamma \Sigma^P` when both sets are listed, in one pass.
 
@@ -123,8 +130,12 @@ def listed_difference(
     assert pairs.negative is not None, "both sets must be listed"
     index = tuple(np.concatenate(sides) for sides in zip(pairs.positive, pairs.negative, strict=True))
     weights = np.repeat(
-        [-gamma / pairs.n_positive, 1.0 / pairs.n_negative], [pairs.n_positive, pairs.n_negative]
+        [-gamma / pairs.positive_mass, 1.0 / pairs.negative_mass], [pairs.n_positive, pairs.n_negative]
     )
+    if pairs.positive_weights is not None:
+        weights[: pairs.n_positive] *= pairs.positive_weights
+    if pairs.negative_weights is not None:
+        weights[pairs.n_positive :] *= pairs.negative_weights
     matrix = scipy.sparse.csr_array((weights.astype(y.dtype), index), shape=(pairs.n_x, pairs.n_y))
     table = np.zeros((x.n_features + 1, y.n_features + 1))
     for rows, block in x.blocks():
@@ -170,7 +181,7 @@ def difference_covariances(
         for slot in (0, 1):
             weighted[slot] += block.T @ (block * degrees[slot][rows, None].astype(block.dtype))
     positive, negative = (
-        (table - 2 * sums[:-1, :-1]) / max(sums[-1, -1], 1.0)
+        (table - 2 * sums[:-1, :-1]) / (sums[-1, -1] or 1.0)
         for table, sums in zip(weighted, moments.sums(), strict=True)
     )
     return positive, negative

@@ -1,4 +1,4 @@
-"""Whiten one or two views, with a shrinkage that is chosen on held-out pairs."""
+"""Whiten views, with a shrinkage that is chosen on held-out pairs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from ..maps.learning_space import LearningSpace
 from ..maps.whitening import spectrum
-from ..pairs.resolved import ResolvedPairs
+from ..pairs.couples import ResolvedCouples
 from .cross_fit import N_DIRECTIONS, CrossFit, Shrinkage, cross_fitted_strengths
 from .view_difference import DifferenceSettings
 
@@ -22,22 +22,23 @@ SHRINKAGE_FACTORS = (1.0, 4.0, 16.0)
 def whiten_spaces(
     spaces: Sequence[LearningSpace],
     wanted: Sequence[float | str | None],
-    pairs: ResolvedPairs,
+    couples: ResolvedCouples,
     settings: DifferenceSettings,
     rng: np.random.Generator,
     *,
     n_strengths: int,
     who: Sequence[str],
 ) -> tuple[list[LearningSpace], CrossFit | None]:
-    """Whiten the features of one or two views.
+    """Whiten the features of the views.
 
     Parameters
     ----------
-    spaces : one or two LearningSpace
+    spaces : list of LearningSpace
+        One for each modality.
     wanted : for each space, a shrinkage, "auto", or None
         "auto": the multiple of the Ledoit-Wolf shrinkage whose directions are strongest on held-out pairs;
-        both views use the same factor. None: the view is not whitened.
-    pairs : ResolvedPairs
+        all views use the same factor. None: the view is not whitened.
+    couples : ResolvedCouples
     settings : DifferenceSettings
     rng : Generator
     n_strengths : int
@@ -60,11 +61,10 @@ def whiten_spaces(
     fits: list[CrossFit] = []
     if automatic or n_strengths:
         fits = cross_fitted_strengths(
-            spaces[0].features,
-            spaces[-1].features,
-            pairs,
+            [space.features for space in spaces],
+            couples,
             settings,
-            [(each[0], each[-1]) for each in candidates],
+            candidates,
             rng,
             n_directions=n_strengths or N_DIRECTIONS,
         )

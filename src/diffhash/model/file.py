@@ -33,8 +33,9 @@ __all__ = [
     "write_model",
 ]
 
-#: Goes up when older releases cannot read what this one writes.
-FORMAT_VERSION = 1
+#: Goes up when older releases cannot read what this one writes. Version 2: more than two modalities, or weights
+#: of couples. A model without these is written as version 1, which older releases read, too.
+FORMAT_VERSION = 2
 _KEY = "diffhash"
 #: The limit of safetensors.
 _MAX_HEADER = 100_000_000
@@ -46,7 +47,7 @@ _SQLITE = b"SQLite f"
 def write_model(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a model; ``header`` must be plain JSON."""
+    """Write a model; ``header`` must be plain JSON. Its ``format_version`` is the newest unless it names one."""
     write_atomically(path, pack_model(header, arrays), MODEL_FILE)
 
 

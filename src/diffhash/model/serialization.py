@@ -23,7 +23,11 @@ __all__ = ["load_model", "model_from_bytes", "model_to_bytes", "save_model"]
 
 #: Parameters that methods got after format version 1 and their defaults. A file leaves out a default, so
 #: that releases without the parameter can read it.
-_LATER_PARAMETERS = {"DiffHash": {"random_state": 0}}
+_LATER_PARAMETERS: dict[str, dict[str, Any]] = {
+    "DiffHash": {"random_state": 0, "couple_weights": None},
+    "KernelDiffHash": {"couple_weights": None},
+    "BoostedHash": {"couple_weights": None},
+}
 #: The only methods that a file can name.
 METHODS = ("DiffHash", "KernelDiffHash", "BoostedHash", "RefinedHash")
 
@@ -51,6 +55,7 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
     for name, array in model.extra.items():
         arrays[f"extra/{name}"] = array
     header = {
+        "format_version": _format_version(model),
         "class": model.method,
         "parameters": {
             name: _to_json(value, f"parameter/{name}", arrays)
@@ -65,6 +70,11 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         **({"learned_with": dict(model.learned_with)} if model.learned_with else {}),
     }
     return header, arrays
+
+
+def _format_version(model: HashModel) -> int:
+    """The oldest format version that can hold a model."""
+    return 1 if len(model.modalities) <= 2 and model.parameters.get("couple_weights") is None else 2
 
 
 def _is_later_default(method: str, name: str, value: Any) -> bool:
@@ -178,7 +188,7 @@ def _own_kernels(modalities: tuple[str, ...], maps: list[Any], kernel: Any) -> d
 def _check_consistent(model: HashModel) -> None:
     """Refuse a file whose parts contradict each other, even if its checksum matches."""
     n_bits, modalities = model.n_bits, model.modalities
-    ok = 1 <= len(modalities) <= 2 and len(set(modalities)) == len(modalities)
+    ok = len(modalities) >= 1 and len(set(modalities)) == len(modalities)
     ok = ok and type(n_bits) is int and n_bits >= 1
     for m in modalities:
         P, threshold, fitted = model.projections[m], model.thresholds[m], model.maps[m]
@@ -193,6 +203,12 @@ def _check_consistent(model: HashModel) -> None:
 
 def _to_json(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
     """A parameter as plain JSON. An array is kept among ``arrays``; of a function only the name is kept."""
+    if isinstance(value, Mapping) and any(isinstance(key, tuple) for key in value):
+        couples = [
+            [[key] if isinstance(key, str) else list(key), _to_json(item, name, arrays)]
+            for key, item in value.items()
+        ]
+        return {"couples": couples}
     if isinstance(value, Mapping):
         return {"dict": {key: _to_json(item, f"{name}/{key}", arrays) for key, item in value.items()}}
     if isinstance(value, tuple | list) and all(isinstance(item, int | float | str) for item in value):
@@ -220,6 +236,8 @@ def _from_json(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     ((kind, content),) = value.items()
     if kind == "dict":
         return {key: _from_json(item, arrays) for key, item in content.items()}
+    if kind == "couples":
+        return {tuple(names): _from_json(item, arrays) for names, item in content}
     if kind == "array":
         return arrays[content]
     if kind == "float":

@@ -8,6 +8,7 @@ two groups are similar if their sets have a common label; this is computed for b
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from ..errors import PairsError
 from ..types import BoolArray, FloatArray, IntArray, PairIndex
 from ..validation import as_array
 
-__all__ = ["MAX_LABEL_SETS", "LabelGroups", "group_labels", "sample_pairs"]
+__all__ = ["MAX_LABEL_SETS", "LabelGroups", "ViewGroups", "group_labels", "group_views", "sample_pairs"]
 
 #: Largest number of distinct label sets for sums over all pairs; the cost is quadratic in this number.
 MAX_LABEL_SETS = 20_000
@@ -46,6 +47,10 @@ class LabelGroups:
     y: IntArray
     n_groups: int
     sets: BoolArray | None = None
+
+    def flipped(self) -> LabelGroups:
+        """The same groups with the two views exchanged."""
+        return LabelGroups(self.y, self.x, self.n_groups, self.sets)
 
     def related(self, table: FloatArray) -> FloatArray:
         """``W @ table``, where ``W[g, h]`` is 1 if groups g and h are similar, otherwise 0.
@@ -76,34 +81,78 @@ class LabelGroups:
             )
 
 
+@dataclass(frozen=True)
+class ViewGroups:
+    """Groups of rows with equal labels, of any number of views. A group has the same number in all views.
+
+    Attributes
+    ----------
+    rows : tuple of int arrays of shape (n,)
+        Group of each row, for each view.
+    n_groups : int
+    sets : bool array of shape (n_groups, n_labels), or None
+        As in :class:`LabelGroups`.
+    """
+
+    rows: tuple[IntArray, ...]
+    n_groups: int
+    sets: BoolArray | None = None
+
+    def couple(self, first: int, second: int) -> LabelGroups:
+        """The groups of two views, or of one view twice."""
+        return LabelGroups(self.rows[first], self.rows[second], self.n_groups, self.sets)
+
+
 def group_labels(labels_x: Any, labels_y: Any, *, caller: str) -> LabelGroups:
     """Group rows by label; ``labels_y`` None means one view."""
-    x = _check_labels(labels_x, "the first labels", caller)
-    y = x if labels_y is None else _check_labels(labels_y, "the second labels", caller)
-    if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
-        raise PairsError(
-            f"{caller}: both label arrays must have the same form, got shapes {x.shape} and {y.shape}. "
-            "Use (n,) for one label per object, or bool (n, n_labels) with the same labels on both sides."
-        )
-    if x.ndim == 1 and (x.dtype.kind in "US") != (y.dtype.kind in "US"):
-        raise PairsError(f"{caller}: labels of dtype {x.dtype} and {y.dtype} cannot be compared.")
-    if x.dtype.kind in "iu" and y.dtype.kind in "iu":
+    given = {"the first labels": labels_x}
+    if labels_y is not None:
+        given["the second labels"] = labels_y
+    return group_views(given, caller=caller).couple(0, len(given) - 1)
+
+
+def group_views(labels: Mapping[str, Any], *, caller: str) -> ViewGroups:
+    """Group the rows of several views by label.
+
+    Parameters
+    ----------
+    labels : dict of arrays of shape (n,), or bool (n, n_labels)
+        The keys describe the arrays in error messages.
+    caller : str
+
+    Examples
+    --------
+    >>> groups = group_views({"ids of a": ["u", "v"], "ids of b": ["v", "w", "v"]}, caller="example")
+    >>> groups.rows[1], groups.n_groups
+    (array([1, 2, 1]), 3)
+    """
+    arrays = {which: _check_labels(each, which, caller) for which, each in labels.items()}
+    first = next(iter(arrays.values()))
+    for other in arrays.values():
+        if first.ndim != other.ndim or first.shape[1:] != other.shape[1:]:
+            raise PairsError(
+                f"{caller}: all label arrays must have the same form, got shapes {first.shape} and {other.shape}. "
+                "Use (n,) for one label per object, or bool (n, n_labels) with the same labels in all views."
+            )
+        if first.ndim == 1 and (first.dtype.kind in "US") != (other.dtype.kind in "US"):
+            raise PairsError(f"{caller}: labels of dtype {first.dtype} and {other.dtype} cannot be compared.")
+    sides = list(arrays.values())
+    if all(side.dtype.kind in "iu" for side in sides):
         # NumPy compares int64 with uint64 as floats, which makes different large ids equal.
-        for side in (x, y):
+        for side in sides:
             if side.dtype == np.uint64 and side.max() > np.iinfo(np.int64).max:
                 raise PairsError(f"{caller}: labels must be below 2**63, got {side.max()}.")
-        x, y = x.astype(np.int64), y.astype(np.int64)
-    stacked = x if labels_y is None else np.concatenate([x, y])
-    if x.ndim == 1:
+        sides = [side.astype(np.int64) for side in sides]
+    stacked = sides[0] if len(sides) == 1 else np.concatenate(sides)
+    if stacked.ndim == 1:
         values, group = np.unique(stacked, return_inverse=True)
         sets = None
     else:
         packed = np.packbits(stacked, axis=1)
-        _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-        sets = stacked[first]
-        values = first
-    group = group.reshape(-1)
-    return LabelGroups(group[: len(x)], group if labels_y is None else group[len(x) :], len(values), sets)
+        _, values, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        sets = stacked[values]
+    ends = np.cumsum([len(side) for side in sides])[:-1]
+    return ViewGroups(tuple(np.split(group.reshape(-1), ends)), len(values), sets)
 
 
 def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:

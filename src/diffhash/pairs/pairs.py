@@ -6,16 +6,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from ..errors import PairsError
-from ..types import PairIndex
-from ..validation import as_array, check_count, check_seed
+from ..types import FloatArray, PairIndex
+from ..validation import check_count, check_seed, known_modality
+from .checks import check_index, check_pair_weights, check_row_counts
 from .labels import LabelGroups, group_labels, sample_pairs
-from .resolved import ResolvedPairs, checked_pairs
+from .named import NamedGroups, group_by_name, list_few_pairs
+from .resolve import resolve_pairs
+from .resolved import ResolvedPairs
 from .sampling import sample_resolved
 
 __all__ = ["Pairs"]
@@ -23,6 +27,8 @@ __all__ = ["Pairs"]
 
 class Pairs:
     """Similar and dissimilar pairs of rows of two views, or of one view.
+
+    :meth:`aligned`, :meth:`from_labels` and :meth:`from_ids` also make pairs of many views.
 
     Parameters
     ----------
@@ -32,37 +38,65 @@ class Pairs:
     negative : (i, j), optional
         Row numbers of dissimilar objects. By default, every pair that is not positive; these pairs
         are never listed.
+    weights : array of shape (n_positive,), optional
+        How much each positive pair counts, a number above 0: how similar the objects are, or how
+        certain it is. By default every pair counts 1.
+    negative_weights : array of shape (n_negative,), optional
+        The same for the negative pairs; only if they are listed.
 
     Notes
     -----
-    Repeated pairs count once. With one view the pairs are unordered, and ``(i, i)`` is left out.
+    Repeated pairs count once, with the largest weight. With one view the pairs are unordered, and
+    ``(i, i)`` is left out. A pair with a weight, however small, is not one of "every other pair".
 
     See Also
     --------
     Pairs.aligned : row r of every view is one object.
+    Pairs.from_ids : rows with the same id are one object; any view may lack it.
     Pairs.from_labels : objects with the same label are similar.
 
     Examples
     --------
-    >>> pairs = Pairs(positive=([0, 1, 2], [0, 1, 0]))
-    >>> pairs
+    >>> Pairs(positive=([0, 1, 2], [0, 1, 0]))
     Pairs(3 positive, negative: every other pair)
+    >>> Pairs(positive=([0, 1, 2], [0, 1, 0]), weights=[1.0, 1.0, 0.3])
+    Pairs(3 positive with weights, negative: every other pair)
     """
 
-    def __init__(self, positive: Any, negative: Any = None) -> None:
-        self.positive: PairIndex | None = _check_index(positive, "positive")
-        self.negative: PairIndex | None = None if negative is None else _check_index(negative, "negative")
-        self._n_aligned: int | None = None
-        self._groups: LabelGroups | None = None
-        self._one_view = False
+    positive: PairIndex | None
+    negative: PairIndex | None
+    weights: FloatArray | None
+    negative_weights: FloatArray | None
+
+    def __init__(
+        self, positive: Any, negative: Any = None, weights: Any = None, negative_weights: Any = None
+    ) -> None:
+        self._set()
+        self.positive = check_index(positive, "positive")
+        self.negative = None if negative is None else check_index(negative, "negative")
+        self.weights = check_pair_weights(weights, self.positive, "weights", "positive")
+        self.negative_weights = check_pair_weights(
+            negative_weights, self.negative, "negative_weights", "negative"
+        )
+
+    def _set(
+        self,
+        n_aligned: int | None = None,
+        groups: LabelGroups | None = None,
+        one_view: bool = False,
+        named: NamedGroups | None = None,
+    ) -> None:
+        self.positive = self.negative = self.weights = self.negative_weights = None
+        self._n_aligned, self._groups, self._one_view, self._named = n_aligned, groups, one_view, named
+        #: Numbers of rows of the two views, if ids tell them.
+        self._n_rows: tuple[int, int] | None = None
+        #: Pairs of named couples that were drawn.
+        self._drawn: dict[tuple[str, str], Pairs] = {}
 
     @classmethod
-    def _implied(
-        cls, n_aligned: int | None = None, groups: LabelGroups | None = None, one_view: bool = False
-    ) -> Pairs:
+    def _implied(cls, **values: Any) -> Pairs:
         pairs = cls.__new__(cls)
-        pairs.positive = pairs.negative = None
-        pairs._n_aligned, pairs._groups, pairs._one_view = n_aligned, groups, one_view
+        pairs._set(**values)
         return pairs
 
     @classmethod
@@ -75,6 +109,33 @@ class Pairs:
         Pairs(500 aligned rows, negative: every other pair)
         """
         return cls._implied(n_aligned=check_count(n, "n", caller="Pairs.aligned"))
+
+    @classmethod
+    def from_ids(cls, ids: Mapping[str, Any]) -> Pairs:
+        """Rows with the same id belong together, in any number of views; every other pair is dissimilar.
+
+        An object may lack any modality: no row of that view has its id. A view may have several rows
+        with the same id, such as five captions of a picture.
+
+        Parameters
+        ----------
+        ids : dict by modality
+            Arrays of shape (n,): for each view, the ids of its rows, whole numbers or strings.
+
+        Notes
+        -----
+        Pairs are between each two of the modalities. Pairs within a modality are used only if a couple
+        names it twice: ``fit(views, {..., ("text", "text"): pairs.couple("text", "text")})``.
+
+        Examples
+        --------
+        >>> pairs = Pairs.from_ids({"image": ["a", "b", "c"], "text": ["a", "a", "c"], "speech": ["c"]})
+        >>> pairs
+        Pairs(same id in 'image', 'text', 'speech')
+        >>> pairs.couple("image", "text")
+        Pairs(3 positive, negative: every other pair)
+        """
+        return cls._implied(named=group_by_name(ids, "ids", caller="Pairs.from_ids"))
 
     @classmethod
     def from_labels(
@@ -90,11 +151,12 @@ class Pairs:
         Parameters
         ----------
         labels_x, labels_y : arrays of shape (n,), or bool (n, n_labels)
-            Labels of the rows of the two views. With one view, leave out the second.
+            Labels of the rows of the two views. With one view, leave out the second. With any number of
+            views, the first is a dict of arrays by modality.
         n_positive, n_negative : int, optional
-            Draw this many distinct pairs at random. By default *all* pairs are used, without listing
-            them: positives are all pairs with a common label, negatives are all pairs without one
-            (even if the positives were drawn).
+            Draw this many distinct pairs at random (of each couple of modalities). By default *all* pairs
+            are used, without listing them: positives are all pairs with a common label, negatives are all
+            pairs without one (even if the positives were drawn).
         random_state : int, optional
             Seed for drawing pairs.
 
@@ -104,23 +166,109 @@ class Pairs:
         Pairs(positive: all by label, negative: all by label)
         >>> Pairs.from_labels([0, 0, 1], [0, 1, 1], n_positive=2, n_negative=3, random_state=0)
         Pairs(2 positive, 3 negative)
+        >>> Pairs.from_labels({"image": [0, 0, 1], "text": [0, 1], "speech": [1, 1]})
+        Pairs(same label in 'image', 'text', 'speech')
         """
         caller = "Pairs.from_labels"
-        groups = group_labels(labels_x, labels_y, caller=caller)
-        pairs = cls._implied(groups=groups, one_view=labels_y is None)
         rng = np.random.default_rng(check_seed(random_state, caller=caller))
+        for n, name in ((n_positive, "n_positive"), (n_negative, "n_negative")):
+            if n is not None:
+                check_count(n, name, caller=caller)
+        if not isinstance(labels_x, Mapping):
+            groups = group_labels(labels_x, labels_y, caller=caller)
+            return cls._implied(groups=groups, one_view=labels_y is None)._draw(
+                n_positive, n_negative, rng, caller
+            )
+        if labels_y is not None:
+            raise PairsError(f"{caller}: give one dict of labels by modality, or two arrays of labels.")
+        pairs = cls._implied(named=group_by_name(labels_x, "labels", caller=caller))
+        for names in pairs._all_couples():
+            drawn = pairs.couple(*names)._draw(n_positive, n_negative, rng, caller)
+            if n_positive is not None or n_negative is not None:
+                pairs._drawn[names] = drawn
+        return pairs
+
+    def _draw(
+        self, n_positive: int | None, n_negative: int | None, rng: np.random.Generator, caller: str
+    ) -> Pairs:
+        """Draw pairs by label; None for all pairs of that kind."""
+        groups = self._groups
+        assert groups is not None, "pairs are drawn by label"
         if n_positive is None or n_negative is None:
             groups.check_closed_form(caller)
 
-        def draw(n: int | None, name: str, similar: bool) -> PairIndex | None:
+        def draw(n: int | None, similar: bool) -> PairIndex | None:
             if n is None:
                 return None
-            n = check_count(n, name, caller=caller)
-            return sample_pairs(groups, n, similar=similar, one_view=pairs._one_view, rng=rng, caller=caller)
+            return sample_pairs(groups, n, similar=similar, one_view=self._one_view, rng=rng, caller=caller)
 
-        pairs.positive = draw(n_positive, "n_positive", similar=True)
-        pairs.negative = draw(n_negative, "n_negative", similar=False)
+        self.positive, self.negative = draw(n_positive, similar=True), draw(n_negative, similar=False)
+        return self
+
+    @property
+    def modalities(self) -> tuple[str, ...] | None:
+        """Names of the modalities; None if the pairs do not name them."""
+        return None if self._named is None else self._named.names
+
+    @property
+    def n_rows_by_name(self) -> dict[str, int] | None:
+        """Number of ids or labels of each modality; None if the pairs do not name them."""
+        named = self._named
+        return None if named is None else dict(zip(named.names, map(len, named.groups.rows), strict=True))
+
+    @property
+    def n_aligned(self) -> int | None:
+        """Number of aligned rows; None unless the pairs were made by :meth:`aligned`."""
+        return self._n_aligned
+
+    def couple(self, first: str, second: str) -> Pairs:
+        """The pairs between two of the modalities, or within one if both names are the same.
+
+        Parameters
+        ----------
+        first, second : str
+            Names that were given to :meth:`from_ids` or :meth:`from_labels`.
+
+        Examples
+        --------
+        >>> pairs = Pairs.from_labels({"image": [0, 0, 1], "text": [0, 1], "speech": [1, 1]})
+        >>> pairs.couple("text", "speech")
+        Pairs(positive: all by label, negative: all by label)
+        """
+        caller = "Pairs.couple"
+        named = self._named
+        if named is None:
+            raise PairsError(
+                f"{caller}: these pairs do not name modalities. Make them with from_ids or from_labels and a dict."
+            )
+        u, v = (named.names.index(known_modality(m, named.names, caller=caller)) for m in (first, second))
+        if (first, second) in self._drawn:
+            return self._drawn[first, second]
+        if (second, first) in self._drawn:
+            return self._drawn[second, first]._flipped()
+        groups, within = named.groups.couple(u, v), first == second
+        if not named.by_id:
+            return self._implied(groups=groups, one_view=within)
+        if not within and np.array_equal(groups.x, groups.y) and len(np.unique(groups.x)) == len(groups.x):
+            return self.aligned(len(groups.x))
+        listed = list_few_pairs(groups, one_view=within)
+        pairs = self._implied(groups=groups, one_view=within) if listed is None else Pairs(listed)
+        pairs._n_rows, pairs._one_view = (len(groups.x), len(groups.y)), within
         return pairs
+
+    def _all_couples(self) -> list[tuple[str, str]]:
+        """Each two of the named modalities; the only one twice."""
+        names = self.modalities or ()
+        return [(names[0], names[0])] if len(names) == 1 else list(combinations(names, 2))
+
+    def _flipped(self) -> Pairs:
+        """The same pairs with the two views exchanged."""
+        groups = None if self._groups is None else self._groups.flipped()
+        flipped = self._implied(n_aligned=self._n_aligned, groups=groups, one_view=self._one_view)
+        flipped.positive = None if self.positive is None else self.positive[::-1]
+        flipped.negative = None if self.negative is None else self.negative[::-1]
+        flipped.weights, flipped.negative_weights = self.weights, self.negative_weights
+        return flipped
 
     def sample(
         self,
@@ -132,12 +280,12 @@ class Pairs:
     ) -> Pairs:
         """Draw distinct pairs at random: each positive pair has the same chance, and each negative pair.
 
-        Pairs that labels imply, or that are "every other pair", are not enumerated.
+        Pairs that labels imply, or that are "every other pair", are not enumerated. Weights are kept.
 
         Parameters
         ----------
         n_positive, n_negative : int
-            Number of pairs to draw.
+            Number of pairs to draw; with named modalities, of each couple of them.
         random_state : int, optional
             Seed of the drawing.
         n_rows : (int, int), or int for one view, optional
@@ -165,21 +313,31 @@ class Pairs:
         n_positive = check_count(n_positive, "n_positive", caller=caller, minimum=0)
         n_negative = check_count(n_negative, "n_negative", caller=caller, minimum=0)
         rng = np.random.default_rng(check_seed(random_state, caller=caller))
+        if self._named is None:
+            return self._sample(n_positive, n_negative, rng, n_rows, caller)
+        pairs = self._implied(named=self._named)
+        for names in self._all_couples():
+            couple = self.couple(*names)
+            pairs._drawn[names] = couple._sample(n_positive, n_negative, rng, None, caller)
+        return pairs
+
+    def _sample(
+        self, n_positive: int, n_negative: int, rng: np.random.Generator, n_rows: Any, caller: str
+    ) -> Pairs:
         resolved = self.resolve(*self._sizes(n_rows, caller), caller=caller)
-        return Pairs(*sample_resolved(resolved, n_positive, n_negative, rng, caller=caller))
+        sampled = sample_resolved(resolved, n_positive, n_negative, rng, caller=caller)
+        return Pairs(sampled.positive, sampled.negative, sampled.positive_weights, sampled.negative_weights)
 
     def _sizes(self, n_rows: int | Sequence[int] | None, caller: str) -> tuple[int, int | None]:
         """Numbers of rows of the views; the second is None for one view."""
         if n_rows is not None:
-            given = list(n_rows) if isinstance(n_rows, Sequence | np.ndarray) else [n_rows]
-            if len(given) not in (1, 2):
-                raise PairsError(f"{caller}: n_rows must be one or two numbers, got {n_rows!r}.")
-            first, *rest = (check_count(n, "n_rows", caller=caller) for n in given)
-            return first, rest[0] if rest else None
+            return check_row_counts(n_rows, caller)
         if self._n_aligned is not None:
             return self._n_aligned, self._n_aligned
-        if self._groups is not None:
-            return len(self._groups.x), None if self._one_view else len(self._groups.y)
+        groups = self._groups
+        known = self._n_rows if groups is None else (len(groups.x), len(groups.y))
+        if known is not None:
+            return known[0], None if self._one_view else known[1]
         if self.positive is None or self.negative is None:
             raise PairsError(
                 f"{caller}: the negatives are every other pair, so the numbers of rows are needed. "
@@ -189,82 +347,38 @@ class Pairs:
         return int(i.max(initial=-1)) + 1, int(j.max(initial=-1)) + 1
 
     def __repr__(self) -> str:
+        if self._named is not None:
+            same = "id" if self._named.by_id else "label"
+            return f"Pairs(same {same} in {', '.join(map(repr, self._named.names))})"
         implied = "all by label" if self._groups is not None else "every other pair"
         if self._n_aligned is not None:
             positive = f"{self._n_aligned} aligned rows"
         elif self.positive is None:
             positive = f"positive: {implied}"
         else:
-            positive = f"{len(self.positive[0])} positive"
-        negative = f"negative: {implied}" if self.negative is None else f"{len(self.negative[0])} negative"
+            positive = f"{len(self.positive[0])} positive{'' if self.weights is None else ' with weights'}"
+        negative = f"negative: {implied}"
+        if self.negative is not None:
+            weighted = "" if self.negative_weights is None else " with weights"
+            negative = f"{len(self.negative[0])} negative{weighted}"
         return f"Pairs({positive}, {negative})"
 
     def resolve(self, n_x: int, n_y: int | None = None, *, caller: str = "Pairs.resolve") -> ResolvedPairs:
         """Check the pairs against views with ``n_x`` and ``n_y`` rows; ``n_y`` is None for one view."""
-        one_view = n_y is None
-        n_second = n_x if n_y is None else n_y
-        groups = self._groups
-        if groups is not None:
-            _check_label_counts(groups, n_x, n_second, one_view, caller)
-        positive, aligned = self.positive, False
-        if self._n_aligned is not None:
-            if one_view:
+        if self._named is not None:
+            names = self._named.names
+            if len(names) != (1 if n_y is None else 2):
                 raise PairsError(
-                    f"{caller}: aligned rows are pairs between two views, but there is only one view."
+                    f"{caller}: these pairs are between {len(names)} modalities ({', '.join(names)}). "
+                    "Choose two of them: pairs.couple(first, second)."
                 )
-            if not self._n_aligned == n_x == n_second:
-                raise PairsError(
-                    f"{caller}: {self._n_aligned} aligned rows need views with as many rows, got {n_x} and {n_second}."
-                )
-            rows = np.arange(n_x)
-            positive, aligned = (rows, rows), True
-        elif positive is not None:
-            positive = checked_pairs(positive, n_x, n_second, one_view, "positive", caller)
-        negative = self.negative
-        if negative is not None:
-            negative = checked_pairs(negative, n_x, n_second, one_view, "negative", caller)
-            if positive is not None:
-                _check_disjoint(positive, negative, n_second, caller)
-        return ResolvedPairs(n_x, n_second, one_view, positive, negative, groups, aligned)
-
-
-def _check_index(index: Any, name: str) -> PairIndex:
-    """Check and convert to two int64 arrays of the same length."""
-    try:
-        i, j = index
-    except (TypeError, ValueError) as error:
-        raise PairsError(
-            f"Pairs: {name} must be a tuple (i, j) of two arrays of row numbers, got {type(index).__name__}."
-        ) from error
-    i, j = (as_array(rows, f"Pairs: {name}") for rows in (i, j))
-    if i.ndim != 1 or i.shape != j.shape:
-        raise PairsError(
-            f"Pairs: {name} needs two arrays of the same length, got shapes {i.shape} and {j.shape}."
+            return self.couple(names[0], names[-1]).resolve(n_x, n_y, caller=caller)
+        return resolve_pairs(
+            n_x,
+            n_y,
+            listed=((self.positive, self.weights), (self.negative, self.negative_weights)),
+            groups=self._groups,
+            n_aligned=self._n_aligned,
+            n_rows=self._n_rows,
+            caller=caller,
         )
-    for rows in (i, j):
-        if rows.dtype.kind not in "iu" and rows.size:
-            raise PairsError(f"Pairs: {name} row numbers must be whole numbers, got dtype {rows.dtype}.")
-    return i.astype(np.int64), j.astype(np.int64)
-
-
-def _check_disjoint(positive: PairIndex, negative: PairIndex, n_y: int, caller: str) -> None:
-    keys, others = (i * n_y + j for i, j in sorted((positive, negative), key=lambda index: len(index[0])))
-    # Both are sorted: look up each key of the shorter list in the longer one.
-    positions = np.minimum(np.searchsorted(others, keys), max(len(others) - 1, 0))
-    both = keys[others[positions] == keys] if len(others) else keys[:0]
-    if both.size:
-        i, j = divmod(int(both[0]), n_y)
-        raise PairsError(
-            f"{caller}: {both.size} pairs are both positive and negative; the first is ({i}, {j}). "
-            "Remove them from one of the two lists."
-        )
-
-
-def _check_label_counts(groups: LabelGroups, n_x: int, n_y: int, one_view: bool, caller: str) -> None:
-    if len(groups.x) != n_x or len(groups.y) != n_y:
-        raise PairsError(
-            f"{caller}: the views have {n_x} and {n_y} rows, but there are labels for "
-            f"{len(groups.x)} and {len(groups.y)}."
-        )
-    if one_view and not np.array_equal(groups.x, groups.y):
-        raise PairsError(f"{caller}: with one view there is one array of labels; leave out the second.")

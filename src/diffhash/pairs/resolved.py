@@ -7,17 +7,17 @@ pair"). Implied pairs are never listed: sums over them are computed from sums ov
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import PairsError
-from ..types import IntArray, PairIndex
+from ..types import FloatArray, IntArray, PairIndex
 from .labels import LabelGroups, sample_pairs
 
-__all__ = ["PairScheme", "ResolvedPairs", "checked_pairs"]
+__all__ = ["PairScheme", "ResolvedPairs", "checked_pairs", "weights_of"]
 
 
 @dataclass(frozen=True)
@@ -32,17 +32,28 @@ class PairScheme:
         Whether row numbers were given; otherwise the set is implied.
     groups : LabelGroups or None
         Groups of the rows, if labels imply the positives or the negatives.
+    weighted : bool
+        Whether listed pairs have weights.
     """
 
     one_view: bool
     positive_listed: bool
     negative_listed: bool
     groups: LabelGroups | None
+    weighted: bool = False
 
     @property
     def n_groups(self) -> int:
         """Number of groups for which row sums are kept; 1 unless labels imply pairs."""
         return 1 if self.groups is None else self.groups.n_groups
+
+    @property
+    def counts_positives(self) -> bool:
+        """Whether sums over the listed positives are also needed without their weights.
+
+        The negatives that are every other pair are all pairs without the positives, whatever their weights.
+        """
+        return self.weighted and self.groups is None and not self.negative_listed
 
     def compose(
         self,
@@ -50,6 +61,7 @@ class PairScheme:
         negative: NDArray[Any],
         related: Callable[[], NDArray[Any]],
         every: Callable[[], NDArray[Any]],
+        counted: NDArray[Any] | None = None,
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """Sums over all positives and all negatives.
 
@@ -60,8 +72,11 @@ class PairScheme:
         related, every : functions without arguments
             Return the sums over the pairs that labels make similar, and over all pairs. Each is called
             only if its result is needed.
+        counted : array, optional
+            Sums over the listed positives without weights, if :attr:`counts_positives`.
         """
-        implied = related() if self.groups is not None else positive
+        without = positive if counted is None else counted
+        implied = related() if self.groups is not None else without
         return (
             positive if self.positive_listed else implied,
             negative if self.negative_listed else every() - implied,
@@ -74,6 +89,7 @@ class ResolvedPairs:
 
     ``positive`` and ``negative`` are row numbers without repetition (``i < j`` with one view), or
     None if the pairs are implied. ``groups`` is None unless the pairs were made from labels.
+    ``positive_weights`` and ``negative_weights`` are the weights of listed pairs, None if all are 1.
     """
 
     n_x: int
@@ -83,14 +99,35 @@ class ResolvedPairs:
     negative: PairIndex | None
     groups: LabelGroups | None
     aligned: bool = False
+    positive_weights: FloatArray | None = None
+    negative_weights: FloatArray | None = None
 
     @property
     def scheme(self) -> PairScheme:
         """Which pairs are listed and which are implied."""
         implied_by_label = self.groups if self.positive is None or self.negative is None else None
         return PairScheme(
-            self.one_view, self.positive is not None, self.negative is not None, implied_by_label
+            self.one_view,
+            self.positive is not None,
+            self.negative is not None,
+            implied_by_label,
+            self.weighted,
         )
+
+    @property
+    def weighted(self) -> bool:
+        """Whether pairs have weights."""
+        return self.positive_weights is not None or self.negative_weights is not None
+
+    @property
+    def positive_mass(self) -> float:
+        """Sum of the weights of the positive pairs; their number if they have no weights."""
+        return float(self.n_positive if self.positive_weights is None else self.positive_weights.sum())
+
+    @property
+    def negative_mass(self) -> float:
+        """Sum of the weights of the negative pairs; their number if they have no weights."""
+        return float(self.n_negative if self.negative_weights is None else self.negative_weights.sum())
 
     @property
     def labelled(self) -> bool:
@@ -119,11 +156,12 @@ class ResolvedPairs:
         return (total - int(sizes_x @ groups.self_related())) // 2 if self.one_view else total
 
     def degrees(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """For each row of one view, its number of positive and of negative pairs; two arrays (n,)."""
+        """For each row of one view, the weight of its positive and of its negative pairs; two arrays (n,)."""
         assert self.one_view, "degrees are counted within one view"
 
-        def degrees_in_list(index: PairIndex) -> NDArray[Any]:
-            return np.bincount(np.concatenate(index), minlength=self.n_x).astype(np.float64)
+        def degrees_in_list(index: PairIndex, weights: FloatArray | None = None) -> NDArray[Any]:
+            twice = None if weights is None else np.tile(weights, 2)
+            return np.bincount(np.concatenate(index), twice, minlength=self.n_x).astype(np.float64)
 
         def degrees_by_label() -> NDArray[Any]:
             groups = self.groups
@@ -134,10 +172,11 @@ class ResolvedPairs:
 
         zeros = np.zeros(self.n_x)
         return self.scheme.compose(
-            zeros if self.positive is None else degrees_in_list(self.positive),
-            zeros if self.negative is None else degrees_in_list(self.negative),
+            zeros if self.positive is None else degrees_in_list(self.positive, self.positive_weights),
+            zeros if self.negative is None else degrees_in_list(self.negative, self.negative_weights),
             degrees_by_label,
             lambda: np.full(self.n_x, self.n_x - 1.0),
+            None if self.positive is None else degrees_in_list(self.positive),
         )
 
     def subset(self, rows_x: IntArray, rows_y: IntArray) -> ResolvedPairs:
@@ -149,17 +188,35 @@ class ResolvedPairs:
         new_x[rows_x], new_y[rows_y] = np.arange(len(rows_x)), np.arange(len(rows_y))
         n_x, n_y = len(rows_x), len(rows_y)
 
-        def renumbered(index: PairIndex | None) -> PairIndex | None:
+        def renumbered(
+            index: PairIndex | None, weights: FloatArray | None
+        ) -> tuple[PairIndex | None, FloatArray | None]:
             if index is None:
-                return None
+                return None, None
             i, j = new_x[index[0]], new_y[index[1]]
             kept = (i >= 0) & (j >= 0)
-            return checked_pairs((i[kept], j[kept]), n_x, n_y, self.one_view, "listed", "subset")
+            chosen = i[kept], j[kept]
+            found = checked_pairs(chosen, n_x, n_y, self.one_view, "listed", "subset")
+            return found, None if weights is None else weights_of(
+                found, chosen, weights[kept], n_y, one_view=self.one_view
+            )
 
-        positive, negative, groups = renumbered(self.positive), renumbered(self.negative), self.groups
+        positive, positive_weights = renumbered(self.positive, self.positive_weights)
+        negative, negative_weights = renumbered(self.negative, self.negative_weights)
+        groups = self.groups
         if groups is not None:
             groups = LabelGroups(groups.x[rows_x], groups.y[rows_y], groups.n_groups, groups.sets)
-        return ResolvedPairs(n_x, n_y, self.one_view, positive, negative, groups, self.aligned)
+        return ResolvedPairs(
+            n_x,
+            n_y,
+            self.one_view,
+            positive,
+            negative,
+            groups,
+            self.aligned,
+            positive_weights,
+            negative_weights,
+        )
 
     def listed(
         self, n_positive: int, n_negative: int, rng: np.random.Generator, *, caller: str
@@ -179,7 +236,7 @@ class ResolvedPairs:
                 )
             else:
                 negative = self.draw_other_pairs(positive, n, rng)
-        return ResolvedPairs(self.n_x, self.n_y, self.one_view, positive, negative, None, self.aligned)
+        return replace(self, positive=positive, negative=negative, groups=None)
 
     def draw_other_pairs(self, positive: PairIndex, n: int, rng: np.random.Generator) -> PairIndex:
         """``n`` distinct random pairs that are not positive."""
@@ -218,3 +275,41 @@ def checked_pairs(index: PairIndex, n_x: int, n_y: int, one_view: bool, name: st
         return i, j
     keys = np.unique(keys)
     return keys // n_y, keys % n_y
+
+
+def weights_of(
+    pairs: PairIndex, given: PairIndex, weights: FloatArray, n_y: int, *, one_view: bool
+) -> FloatArray:
+    """Weights of checked pairs, from the weights of the pairs as they were given.
+
+    A pair that was given several times has the largest of its weights.
+
+    Parameters
+    ----------
+    pairs : (i, j)
+        Result of :func:`checked_pairs`.
+    given : (i, j)
+        Its argument.
+    weights : array of shape (n_given,)
+    n_y : int
+        Number of rows of the second view.
+    one_view : bool
+        Whether the pairs are unordered.
+
+    Examples
+    --------
+    >>> given = np.array([2, 0, 2]), np.array([1, 1, 1])
+    >>> pairs = checked_pairs(given, 3, 2, False, "positive", "example")
+    >>> weights_of(pairs, given, np.array([0.5, 2.0, 1.0]), 2, one_view=False)
+    array([2., 1.])
+    """
+    i, j = (np.minimum(*given), np.maximum(*given)) if one_view else given
+    keys, wanted = pairs[0] * n_y + pairs[1], i * n_y + j
+    if not len(keys):
+        return np.zeros(0)
+    at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    # Pairs of a row with itself were left out.
+    same = keys[at] == wanted
+    found = np.zeros(len(keys))
+    np.maximum.at(found, at[same], weights[same])
+    return found

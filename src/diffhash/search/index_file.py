@@ -132,7 +132,8 @@ def _mapped(path: Path, name: str, described: Any, start: int, size: int) -> NDA
 def _is_index_file(path: Path) -> bool:
     """Whether a file has the header of an index, of any version."""
     try:
-        header, _ = _read_header(path)
+        with open_input(path, IndexFileError) as file:
+            header, _ = _read_header(path, file)
         _read_metadata(path, header)
     except IndexFileError:
         return False

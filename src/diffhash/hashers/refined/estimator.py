@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...errors import ParameterError, WeakModelWarning
+from ...errors import PairsError, ParameterError, WeakModelWarning
 from ...learning.class_scores import RIDGES
 from ...maps import FeatureMap, KernelMap
 from ...maps.representation import METRICS
@@ -197,6 +197,11 @@ class RefinedHash(BaseHasher):
             raise ParameterError(f"{caller}: progress must be a function or None, got {self.progress!r}.")
 
     def _learn(self, data: TrainingData) -> Learned:
+        if data.couples.only is None or data.pairs.weighted:
+            raise PairsError(
+                f"{self._caller}: RefinedHash learns from one couple of modalities and from pairs without weights, "
+                f"got {len(data.couples)} couple(s). Use DiffHash(whiten=True, rotate=True) for others."
+            )
         views, who = list(data.views.values()), [f"{self._caller}: modality {m!r}" for m in data.modalities]
         pairs = data.pairs
         by_label = pairs.labelled and not classes_are_tiny(pairs)

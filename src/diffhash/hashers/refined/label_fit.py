@@ -285,11 +285,8 @@ def _fit_view(X: Any, labels: Any, choices: ViewOptions, options: FitOptions, wh
     """
     candidates = _candidates(X, labels, choices, options.random_state, who)
     tried = [Tried(f"{each.representation}, ridge {each.ridge:.1g}", 1.0 - each.error) for each in candidates]
-    fits = [
-        _fit_candidate(each, X, labels, choices, options, who)
-        for each in _finalists(candidates)
-    ]
-    best, error = min(fits, key=lambda fit: fit[1])
+    fits = [_fit_candidate(each, X, labels, choices, options, who) for each in _finalists(candidates)]
+    best, _ = min(fits, key=lambda fit: fit[1])
     if len(fits) > 1:
         tried += [Tried(f"{fit.representation}, all rows", 1.0 - error) for fit, error in fits]
     return replace(best, tried=tried)
