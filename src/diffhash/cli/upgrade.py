@@ -8,6 +8,7 @@ import typer
 
 from .options import OutputFlags
 from .printing import print_json
+from .terminal import echo, shown
 
 __all__ = ["upgrade"]
 
@@ -33,6 +34,6 @@ def upgrade(
     if output.as_json:
         print_json(result.to_dict())
     elif result.upgraded:
-        typer.echo(f"{result.file}: upgraded from format {result.old_format} to {result.new_format}")
+        echo(f"{shown(result.file, 500)}: upgraded from format {result.old_format} to {result.new_format}")
     else:
-        typer.echo(f"{result.file}: has the newest format already ({result.new_format})")
+        echo(f"{shown(result.file, 500)}: has the newest format already ({result.new_format})")
