@@ -81,9 +81,9 @@ class Worker:
             if result.outcome == "memory" or self._n_cases >= 3000:
                 self._stop()
             return result
-        self._process.kill()
-        status = self._process.wait()
-        said = (self._folder / "stderr").read_text(errors="replace")[-3000:]
+        status: int | str = self._process.wait(10) if ready else "unknown, as it did not answer"
+        said = (self._folder / "stderr").read_text(errors="replace")
+        said = said.partition("\nExtension modules:")[0][-3000:]
         self._stop()
         kind = "hang" if not ready or "Timeout (" in said else "crash"
         return Result(kind, f"the process ended with status {status}\n{said}", kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..case import Target
+from ..crashes import kills, power
 from . import (
     collection_calls,
     collection_files,
@@ -16,7 +17,7 @@ from . import (
     readers,
 )
 
-__all__ = ["TARGETS"]
+__all__ = ["CRASH_TARGETS", "TARGETS"]
 
 TARGETS: dict[str, Target] = {
     target.name: target
@@ -37,6 +38,9 @@ TARGETS: dict[str, Target] = {
         Target("kernels", native_calls.make_raw, quick=300),
         Target("fit", fitting.make, quick=80),
         Target("command", command_line.make, quick=60),
+        Target("kill", kills.make, quick=40, limited=False),
+        Target("power", power.make, quick=60, limited=False),
     )
 }
-CRASH_TARGETS: frozenset[str] = frozenset()
+#: Targets whose worker needs the library that sees system calls.
+CRASH_TARGETS = frozenset({"kill", "power"})

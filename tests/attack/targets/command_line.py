@@ -183,7 +183,7 @@ def _run(arguments: list[str], folder: Path) -> bool:
         stream.flush()
         texts.append(stream.buffer.getvalue().decode())  # type: ignore[attr-defined]
     printed, said = texts
-    if status not in _STATUSES or "unexpected " in said or "Traceback" in said:
+    if status not in _STATUSES or re.search(r"unexpected \w+(Error|Exception)", said) or "Traceback" in said:
         raise WrongAnswerError(f"{arguments[0]} ended with status {status} and said: {said[-1000:]}")
     if _CONTROL.search(printed) or _CONTROL.search(said):
         raise WrongAnswerError(f"{arguments[0]} printed control characters: {(printed + said)!r:.1000}")

@@ -55,7 +55,7 @@ def make(rng: random.Random, folder: Path) -> Use:
         (_index, {**few, "ids": ids, "k": 3}),
     ]
     function, arguments = rng.choice(calls)
-    for name in rng.sample(sorted(arguments), rng.choice([0, 1, 1, 2])):
+    for name in rng.sample(sorted(arguments), rng.choice([0, 1, 1, min(2, len(arguments))])):
         arguments[name] = _instead(rng, name, arguments[name])
     return lambda: _check(function, arguments)
 
@@ -146,8 +146,9 @@ def _other_shape(rng: random.Random, old: Any) -> Any:
     if isinstance(old, np.ndarray):
         shape = [max(0, size + rng.choice([-1, 0, 0, 1, 7])) for size in old.shape]
         kind = rng.choice([old.dtype, old.dtype, np.dtype("u1"), np.dtype("i8"), np.dtype("f8")])
+        last = old[..., ::2] if old.ndim else old
         return rng.choice(
-            [np.zeros(shape, kind), np.zeros(shape[::-1], kind), np.zeros(shape[1:], kind), old[..., ::2]]
+            [np.zeros(shape, kind), np.zeros(shape[::-1], kind), np.zeros(shape[1:], kind), last]
         )
     if isinstance(old, int) and not isinstance(old, bool):
         return rng.choice([0, 1, 3, 100, -1, 2**64, None, "x", 1.5])

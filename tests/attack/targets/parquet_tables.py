@@ -33,7 +33,7 @@ def _table(seed: int) -> bytes:
         buffer,
         compression=rng.choice(["none", "snappy", "zstd", "gzip"]),
         row_group_size=2,
-        version=rng.choice(["1.0", "2.6"]),
+        version="2.6",
         use_dictionary=rng.random() < 0.5,
     )
     return buffer.getvalue()

@@ -1,0 +1,86 @@
+"""Kills: a process that changes a collection dies before one of its system calls, or in the middle of it."""
+
+from __future__ import annotations
+
+import functools
+import random
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..case import Use, WrongAnswerError
+from .forked import ForkedError, forked
+from .operations import OPERATIONS, clone, make_template, start, state_of
+from .shim import count_changes, kill_at_change
+
+__all__ = ["make", "template"]
+
+
+@functools.cache
+def template() -> tuple[Path, Path]:
+    """Folders with a collection and with the inputs of operations."""
+    root = Path(tempfile.mkdtemp(prefix="attack-template-"))
+    folder, inputs = root / "files", root / "inputs"
+    folder.mkdir()
+    inputs.mkdir()
+    forked(lambda _: make_template(folder, inputs))
+    return folder, inputs
+
+
+def make(rng: random.Random, folder: Path) -> Use:
+    """One operation, or two in a row, each killed at a random change of a file."""
+    names = [rng.choice(sorted(OPERATIONS))]
+    if names != ["upgrade"] and rng.random() < 0.3:
+        names.append(rng.choice([name for name in sorted(OPERATIONS) if name != "upgrade"]))
+    work = folder / "work"
+    work.mkdir()
+    start(work, template()[0], names[0])
+    return lambda: _interrupt(work, names, rng)
+
+
+def _interrupt(work: Path, names: list[str], rng: random.Random) -> bool:
+    for number, name in enumerate(names):
+        seed, torn = rng.randrange(2**32), rng.random() < 0.5
+        # What the operation does if nobody interrupts it.
+        calm = work.with_name(f"calm-{number}")
+        clone(work, calm)
+        before = _state(work.with_name(f"before-{number}"), work)
+        n_changes = forked(functools.partial(_run, calm, name, seed, 10**9, False))[1]
+        after = _state_of(calm)
+
+        at = rng.randrange(1, n_changes + 2)
+        said, _, _ = forked(functools.partial(_run, work, name, seed, at, torn))
+        found = _state(work.with_name(f"found-{number}"), work)
+        moment = f"{name}, killed at change {at} of {n_changes}{' in the middle of it' if torn else ''}"
+        if said and found != after:
+            raise WrongAnswerError(f"an acknowledged call is lost: {moment}")
+        if found not in (before, after):
+            raise WrongAnswerError(f"neither the state before the call nor the one after it: {moment}")
+    if _state_of(work) not in (before, after):
+        raise WrongAnswerError(f"the state changed when the files were opened: {moment}")
+    return True
+
+
+def _run(folder: Path, name: str, seed: int, at: int, torn: bool, say: Callable[[str], None]) -> int:
+    kill_at_change(folder, at, torn=torn)
+    inputs = template()[1]
+    OPERATIONS[name](folder, inputs, random.Random(seed), lambda: say("done"))
+    return count_changes()
+
+
+def _state(copy: Path, folder: Path) -> Any:
+    """State of a copy: the files themselves stay as the killed process left them."""
+    clone(folder, copy)
+    try:
+        return _state_of(copy)
+    finally:
+        shutil.rmtree(copy)
+
+
+def _state_of(folder: Path) -> Any:
+    try:
+        return forked(lambda _: state_of(folder))[1]
+    except ForkedError as error:
+        raise WrongAnswerError(f"the files cannot be read or are not correct: {error}") from error
