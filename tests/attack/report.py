@@ -9,7 +9,7 @@ import re
 import sqlite3
 
 from .campaign import Counts
-from .worker import ROOT
+from .paths import ROOT
 
 __all__ = ["write_report"]
 

@@ -9,19 +9,18 @@ import select
 import shutil
 import subprocess
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from .case import Result, run_case
+from .paths import ROOT, new_folder
 
 __all__ = ["Worker"]
 
 #: Seconds without an answer after which a worker is ended. A case may take two seconds of CPU, and the machine is busy.
 PATIENCE = 60
-ROOT = Path(__file__).parent.parent.parent
 #: One thread for each library, and allocators that do not reserve memory in advance: memory is measured.
 ENVIRONMENT = {
     "ARROW_DEFAULT_MEMORY_POOL": "system",
@@ -47,7 +46,7 @@ class Worker:
         if preload is not None:
             self._environment["LD_PRELOAD"] = os.fspath(preload)
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder = Path(tempfile.mkdtemp(prefix="attack-"))
+        self._folder = new_folder()
         self._n_cases = 0
 
     def __enter__(self) -> Self:

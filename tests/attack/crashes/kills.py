@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import random
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..case import Use, WrongAnswerError
+from ..paths import new_folder
 from .forked import ForkedError, forked
 from .operations import OPERATIONS, clone, make_template, start, state_of
 from .shim import count_changes, kill_at_change
@@ -21,10 +22,18 @@ __all__ = ["make", "template"]
 @functools.cache
 def template() -> tuple[Path, Path]:
     """Folders with a collection and with the inputs of operations."""
-    root = Path(tempfile.mkdtemp(prefix="attack-template-"))
+    root = new_folder()
     folder, inputs = root / "files", root / "inputs"
     folder.mkdir()
     inputs.mkdir()
+    # Imported once here, and not in every forked process.
+    for module in (
+        "pyarrow.parquet",
+        "diffhash.hashers",
+        "diffhash.stores.sqlite",
+        "diffhash.workflows.feature_build",
+    ):
+        importlib.import_module(module)
     forked(lambda _: make_template(folder, inputs))
     return folder, inputs
 

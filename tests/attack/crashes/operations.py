@@ -16,7 +16,7 @@ import diffhash as dh
 from diffhash import workflows
 from diffhash.cli.app import run_app
 
-from ..targets.model_files import GOLDEN
+from ..paths import GOLDEN
 
 __all__ = ["OPERATIONS", "clone", "make_template", "state_of"]
 
@@ -189,7 +189,7 @@ def state_of(folder: Path) -> dict[str, Any]:
     exported = folder / EXPORT
     left = {path.name for path in folder.iterdir()} - {FILE, EXPORT}
     # Temporary files of an interrupted export stay, those of a build until the next build.
-    left = {name for name in left if not name.startswith((f".{EXPORT}.", f".{FILE}."))}
+    left = {name for name in left if ".part" not in name}
     if left:
         raise AssertionError(f"these files stay behind for ever: {sorted(left)}")
     return {**states[0], "export": _rows(exported) if exported.exists() else None}

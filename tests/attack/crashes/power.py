@@ -6,12 +6,12 @@ import functools
 import os
 import random
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..case import Use, WrongAnswerError
+from ..paths import new_folder
 from .disk import WRITE, Change, Disk, read_changes
 from .forked import ForkedError, forked
 from .kills import template
@@ -20,15 +20,15 @@ from .shim import record_changes
 
 __all__ = ["make"]
 
-#: Different sequences of operations.
-_RECORDINGS = 200
+#: Different sequences of operations. The first ones are cut most often, so that few cases need few recordings.
+_RECORDINGS = 40
 #: The file in which the writer says what it begins and what is done. It is not part of the collection.
 _DIARY = "diary"
 
 
 def make(rng: random.Random, folder: Path) -> Use:
     """One power cut, at a random change of a recorded sequence of operations."""
-    recording = _record(rng.randrange(_RECORDINGS))
+    recording = _record(int(_RECORDINGS * rng.random() ** 3))
     at, seed = rng.randrange(len(recording.changes) + 1), rng.randrange(2**32)
     work = folder / "work"
     work.mkdir()
@@ -42,14 +42,14 @@ class _Recording:
         self.first, self.changes, self.names, self.states = first, changes, names, states
 
 
-@functools.lru_cache(maxsize=4)
+@functools.cache
 def _record(number: int) -> _Recording:
     """Run some operations, one after the other, and record what they do to the disk."""
     rng = random.Random(number)
     names = rng.choices([name for name in sorted(OPERATIONS) if name != "upgrade"], k=5)
     if "upgrade" in OPERATIONS and rng.random() < 0.2:
         names = ["upgrade", *rng.choices(["add", "delete", "compact", "export"], k=3)]
-    root = Path(tempfile.mkdtemp(prefix="attack-power-"))
+    root = new_folder()
     work, log = root / "work", root / "log"
     work.mkdir()
     start(work, template()[0], names[0])

@@ -6,7 +6,6 @@ import functools
 import json
 import random
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from tests.golden.make_collections import contents, fill
 
 from ..case import Use, WrongAnswerError, attempt
 from ..mutate import mutate_bytes
-from .model_files import GOLDEN
+from ..paths import GOLDEN, new_folder
 
 __all__ = ["bases", "hostile_writes", "make", "read_everything", "use"]
 
@@ -31,7 +30,7 @@ PAGE = 4096
 @functools.cache
 def bases() -> list[tuple[Path, Any]]:
     """Collections to start from and what is in them; None for formats that do not bind everything."""
-    folder = Path(tempfile.mkdtemp(prefix="attack-bases-"))
+    folder = new_folder()
     files: list[tuple[Path, Any]] = []
     for kind, names in {"numbers": list(range(100, 140)), "strings": [f"ö {n}'" for n in range(40)]}.items():
         with dh.Collection.open(GOLDEN / f"collection-{kind}-v1.dh") as golden:

@@ -18,10 +18,10 @@ from diffhash.cli.app import run_app
 
 from ..case import Use, WrongAnswerError
 from ..mutate import hostile_text, mutate_bytes
+from ..paths import GOLDEN
 from . import index_files, model_files, readers
 from .collection_calls import hostile_filter
 from .collection_files import bases
-from .model_files import GOLDEN
 from .pictures import picture_bytes
 
 __all__ = ["make"]

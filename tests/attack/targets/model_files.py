@@ -18,10 +18,10 @@ from diffhash.model.serialization import load_model
 
 from ..case import Use, attempt
 from ..mutate import hostile_text, json_bytes, mutate_bytes, mutate_json
+from ..paths import GOLDEN
 
-__all__ = ["GOLDEN", "content", "make", "pack", "split"]
+__all__ = ["content", "make", "pack", "split"]
 
-GOLDEN = Path(__file__).parent.parent.parent / "golden"
 _TYPES = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "U8": "|u1", "BOOL": "|b1", "F16": "<f2", "I32": "<i4"}
 
 

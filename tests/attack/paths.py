@@ -1,0 +1,21 @@
+"""Folders of the repository."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+__all__ = ["GOLDEN", "ROOT", "new_folder"]
+
+ROOT = Path(__file__).parent.parent.parent
+#: A file of every format that was ever released.
+GOLDEN = ROOT / "tests" / "golden"
+
+
+def new_folder() -> Path:
+    """An empty folder for files that are written and synced very often: in memory, where there is room."""
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**29
+    return Path(tempfile.mkdtemp(prefix="attack-", dir=memory if roomy else None))
