@@ -6,7 +6,7 @@ import itertools
 import random
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Counts:
 
     seed: int
     seconds: float = 0.0
-    outcomes: dict[str, Counter[str]] = field(default_factory=dict)
+    outcomes: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     findings: dict[str, str] = field(default_factory=dict)
 
     def table(self) -> str:
@@ -47,7 +47,6 @@ def run_campaign(targets: Sequence[str], seconds: float, n_workers: int, seed: i
     Each target has the seeds from ``seed`` on; by default they begin at a random number.
     """
     counts = Counts(random.SystemRandom().randrange(10**9) if seed is None else seed)
-    counts.outcomes = {name: Counter() for name in targets}
     seeds = {name: itertools.count(counts.seed) for name in targets}
     turns = itertools.cycle(targets)
     lock = threading.Lock()

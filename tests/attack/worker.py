@@ -113,8 +113,9 @@ class Worker:
 def main() -> None:
     """Answer each line ``target seed`` with a line of JSON."""
     from .targets import TARGETS
+    from .targets.sabotage import SABOTAGE
 
-    folder = Path(sys.argv[1])
+    folder, targets = Path(sys.argv[1]), TARGETS | SABOTAGE
     # What a target prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -125,7 +126,7 @@ def main() -> None:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
-        result = run_case(TARGETS[name], int(seed), folder)
+        result = run_case(targets[name], int(seed), folder)
         faulthandler.cancel_dump_traceback_later()
         answers.write(json.dumps(result.to_dict()) + "\n")
         answers.flush()

@@ -6,9 +6,12 @@ import functools
 import os
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from diffhash.stores.sqlite.database import Database
 
 from ..case import Use, WrongAnswerError
 from ..paths import new_folder
@@ -18,7 +21,7 @@ from .kills import template
 from .operations import FILE, OPERATIONS, clone, move_note, start, state_of
 from .shim import record_changes
 
-__all__ = ["make"]
+__all__ = ["make", "make_careless"]
 
 #: Different sequences of operations. The first ones are cut most often, so that few cases need few recordings.
 _RECORDINGS = 40
@@ -28,7 +31,15 @@ _DIARY = "diary"
 
 def make(rng: random.Random, folder: Path) -> Use:
     """One power cut, at a random change of a recorded sequence of operations."""
-    recording = _record(int(_RECORDINGS * rng.random() ** 3))
+    return _make(rng, folder, _record(int(_RECORDINGS * rng.random() ** 3)))
+
+
+def make_careless(rng: random.Random, folder: Path) -> Use:
+    """The same with a writer that does not sync, to see that the attack notices."""
+    return _make(rng, folder, _record(0, careless=True))
+
+
+def _make(rng: random.Random, folder: Path, recording: _Recording) -> Use:
     at, seed = rng.randrange(len(recording.changes) + 1), rng.randrange(2**32)
     work = folder / "work"
     work.mkdir()
@@ -43,7 +54,7 @@ class _Recording:
 
 
 @functools.cache
-def _record(number: int) -> _Recording:
+def _record(number: int, *, careless: bool = False) -> _Recording:
     """Run some operations, one after the other, and record what they do to the disk."""
     rng = random.Random(number)
     names = rng.choices([name for name in sorted(OPERATIONS) if name != "upgrade"], k=5)
@@ -62,7 +73,7 @@ def _record(number: int) -> _Recording:
         clone(work if place == 0 else root / f"calm-{place - 1}", calm)
         forked(functools.partial(_one, calm, names[place], seed + place))
         states.append(forked(lambda _, calm=calm: state_of(calm))[1])
-    forked(functools.partial(_all, work, log, names, seed))
+    forked(functools.partial(_all, work, log, names, seed, careless))
     recording = _Recording(first, read_changes(log), names, states)
     shutil.rmtree(root)
     return recording
@@ -72,7 +83,18 @@ def _one(folder: Path, name: str, seed: int, say: Callable[[str], None]) -> None
     OPERATIONS[name](folder, template()[1], random.Random(seed), lambda: None)
 
 
-def _all(folder: Path, log: Path, names: list[str], seed: int, say: Callable[[str], None]) -> None:
+def _all(
+    folder: Path, log: Path, names: list[str], seed: int, careless: bool, say: Callable[[str], None]
+) -> None:
+    if careless:
+        connect = Database._connect
+
+        def without_sync(database: Database) -> sqlite3.Connection:
+            connection = connect(database)
+            connection.execute("PRAGMA synchronous = OFF")
+            return connection
+
+        Database._connect = without_sync  # type: ignore[method-assign]
     diary = os.open(folder / _DIARY, os.O_WRONLY | os.O_CREAT)
     record_changes(folder, log)
     for place, name in enumerate(names):
