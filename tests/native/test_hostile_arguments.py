@@ -30,6 +30,8 @@ def test_a_kernel_that_is_not_a_name_is_refused(kernel):
         {"index": (["", "a"], [0, 1])},
         {"index": ([0], [1], [2])},
         {"index": 3},
+        {"index": np.array(3)},
+        {"index": "ab"},
         {"index": (scipy.sparse.csr_array(np.eye(2)), [0])},
         {"index": (np.array([0.5, 1.0]), [0, 1])},
         {"n_bins": 2.0},

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..threads import thread_count
 from ..types import FloatArray, IntArray, PairIndex
-from ..validation import check_count
+from ..validation import as_array, check_count
 from . import dispatch
 from .argument_checks import check_numbers
 from .keyword_only import keyword_only
@@ -90,7 +90,8 @@ def joint_counts(
 
 def _rows(index: Any, caller: str) -> list[NDArray[np.int64]]:
     """Both row numbers of the pairs."""
-    if not isinstance(index, Sequence | np.ndarray) or len(index) != 2:
+    couple = index if isinstance(index, Sequence) else np.atleast_1d(as_array(index, f"{caller}: index"))
+    if len(couple) != 2:
         raise InputError(f"{caller}: index must be two arrays of row numbers, (i, j).")
-    parts = [check_numbers(rows, caller=caller, name="index", kinds="iu") for rows in index]
+    parts = [check_numbers(rows, caller=caller, name="index", kinds="iu") for rows in couple]
     return [np.ascontiguousarray(rows, dtype=np.int64) for rows in parts]
