@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .errors import CodeError
 from .types import BoolArray, CodeArray
-from .validation import as_array, check_count
+from .validation import as_array
 
 __all__ = ["check_codes", "check_padding", "code_bytes", "pack", "unpack"]
 
@@ -62,7 +62,6 @@ def unpack(codes: CodeArray, n_bits: int) -> BoolArray:
     >>> unpack(np.array([[9]], dtype=np.uint8), 4).astype(int)
     array([[1, 0, 0, 1]])
     """
-    n_bits = check_count(n_bits, "n_bits", caller="unpack")
     array = check_codes(codes, caller="unpack", n_bits=n_bits)
     return np.unpackbits(array, axis=1, count=n_bits, bitorder="little").view(np.bool_)
 

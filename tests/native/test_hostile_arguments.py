@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from diffhash import codes, native
+from diffhash import native
 from diffhash.errors import DiffhashError, InputError, ParameterError
 
 CODES = np.zeros((3, 2), dtype=np.uint8)
@@ -59,12 +59,6 @@ def test_signs_of_values_that_are_not_real_numbers_are_refused(projections):
 def test_an_offset_that_is_not_real_numbers_is_refused():
     with pytest.raises(InputError, match="pack_signs: offset must be real numbers"):
         native.pack_signs(np.zeros((2, 3)), np.array(["a", "b", "c"]))
-
-
-@pytest.mark.parametrize("n_bits", ["16", 16.0, np.zeros(0), None, 0, True])
-def test_unpack_refuses_a_number_of_bits_that_is_not_a_whole_number(n_bits):
-    with pytest.raises(ParameterError, match="unpack: n_bits must be a whole number"):
-        codes.unpack(CODES, n_bits)
 
 
 @pytest.mark.skipif(native.available_kernels() == ("numpy",), reason="built without a compiler")
