@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
+import sqlite3
 
 import pytest
+
+import diffhash as dh
 
 from . import report
 from .campaign import Counts, run_campaign
 from .crashes.disk import CREATE, RENAME, SYNC, SYNC_FOLDER, WRITE, Change, Disk
 from .mutate import json_bytes, mutate_bytes, mutate_json
 from .paths import GOLDEN
+from .targets.collection_files import bases
+from .targets.collection_sql import right_checksums
 from .targets.model_files import pack, split
 
 
@@ -69,12 +75,25 @@ def test_the_counts_replace_the_table_on_the_page(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.dhm")), ids=lambda path: path.stem)
 def test_a_model_that_is_packed_again_without_a_change_is_accepted(path, tmp_path):
     """Otherwise every changed model would be refused for its checksum, and nothing behind it would be attacked."""
-    import diffhash as dh
-
     again = tmp_path / "again.dhm"
     again.write_bytes(pack(*split(path.read_bytes())))
 
     assert dh.load(again).get_params().keys() == dh.load(path).get_params().keys()
+
+
+@pytest.mark.parametrize("number", range(len(bases())))
+def test_a_collection_whose_checksums_are_made_again_without_a_change_is_accepted(number, tmp_path):
+    path = tmp_path / "objects.dh"
+    shutil.copy(bases()[number][0], path)
+    connection = sqlite3.connect(path, isolation_level=None)
+    # Wrong ones first, to see that they are made again.
+    connection.execute("UPDATE segments SET crc = 0")
+    connection.execute("UPDATE payloads SET crc = 0")
+    right_checksums(connection)
+    connection.close()
+
+    with dh.Collection.open(path) as collection:
+        assert collection.verify().problems == ()
 
 
 def test_mutations_change_something():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import random
 import shutil
 import sqlite3
 import zlib
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from ..case import Use
 from ..mutate import hostile_json, hostile_text, json_bytes, mutate_bytes
 from .collection_files import bases, use
 
-__all__ = ["make"]
+__all__ = ["make", "right_checksums"]
 
 _SCHEMA = [
     "CREATE TRIGGER {name} AFTER INSERT ON {table} BEGIN DELETE FROM payloads; END",
@@ -54,7 +57,7 @@ def make(rng: random.Random, folder: Path) -> Use:
     if rng.random() < 0.5:
         # A file that its author made to look right may hold anything that the format allows.
         expected = None
-        _right_checksums(connection)
+        right_checksums(connection)
     connection.close()
     seed = rng.randrange(2**32)
     return lambda: use(path, expected, random.Random(seed))
@@ -121,18 +124,46 @@ def _value(rng: random.Random, old: Any) -> Any:
     ][kind]
 
 
-def _right_checksums(connection: sqlite3.Connection) -> None:
-    """Compute the checksums of rows again, as a hostile author can."""
+def right_checksums(connection: sqlite3.Connection) -> None:
+    """Compute all checksums again, as a hostile author can; written from the description of the format."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     connection.create_function("segment_crc", 5, _segment_crc)
-    connection.create_function("payload_crc", 1, lambda text: zlib.crc32(_as_bytes(text)))
-    for statement in (
+    connection.create_function("payload_crc", 2, lambda key, text: _payload_crc(version, key, text))
+    statements = [
         "UPDATE segments SET crc = segment_crc(stream, start, count, keys, data)",
-        "UPDATE payloads SET crc = payload_crc(payload)",
-    ):
-        try:
+        "UPDATE payloads SET crc = payload_crc(key, payload)",
+    ]
+    if version >= 2:
+        connection.create_function("sha256", 1, lambda data: sha256(_as_bytes(data)).hexdigest())
+        statements += [
+            "DELETE FROM totals",
+            "INSERT INTO totals SELECT stream, sum(count), sum(crc) % 4294967296 FROM segments GROUP BY stream",
+            "INSERT INTO totals SELECT -1, count(*), sum(crc) % 4294967296 FROM payloads HAVING count(*) > 0",
+            "UPDATE meta SET value = (SELECT sha256(value) FROM meta WHERE name = 'model') "
+            "WHERE name = 'model_sha256'",
+        ]
+    for statement in statements:
+        # An edit may have made it impossible.
+        with contextlib.suppress(sqlite3.Error):
             connection.execute(statement)
-        except sqlite3.Error:
-            continue
+    if version >= 2:
+        with contextlib.suppress(sqlite3.Error, ValueError, TypeError):
+            tables = [[list(row) for row in connection.execute(statement)] for statement in _SEALED]
+            text = json.dumps(tables, separators=(",", ":"), default=bytes.hex)
+            digest = sha256(text.encode()).hexdigest()
+            connection.execute("UPDATE meta SET value = ? WHERE name = 'checksum'", (digest,))
+
+
+#: What the checksum of the description covers, from format 2 on.
+_SEALED = (
+    "SELECT name, value FROM meta WHERE name NOT IN ('model', 'checksum') ORDER BY name",
+    "SELECT part, count, crc FROM totals ORDER BY part",
+    "SELECT field, name FROM fields ORDER BY field",
+)
+
+
+def _payload_crc(version: int, key: Any, text: Any) -> int:
+    return zlib.crc32(_as_bytes(text), zlib.crc32(f"{key} ".encode()) if version >= 2 else 0)
 
 
 def _segment_crc(stream: Any, start: Any, count: Any, keys: Any, data: Any) -> int:
