@@ -123,8 +123,11 @@ def main() -> None:
     faulthandler.enable()
     for line in sys.stdin:
         name, seed = line.split()
+        os.chdir(folder.parent)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir()
+        # Hostile names of files are often relative.
+        os.chdir(folder)
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
         result = run_case(targets[name], int(seed), folder)
         faulthandler.cancel_dump_traceback_later()

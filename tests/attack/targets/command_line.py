@@ -38,7 +38,7 @@ def make(rng: random.Random, folder: Path) -> Use:
         arguments.append("--json")
     if rng.random() < 0.2:
         arguments.insert(rng.randrange(len(arguments) + 1), hostile_text(rng).replace("\0", "?"))
-    return lambda: _run(arguments, folder)
+    return lambda: _run(arguments)
 
 
 def _command(rng: random.Random, folder: Path) -> list[str]:
@@ -174,8 +174,7 @@ def _captured() -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
         yield out, err
 
 
-def _run(arguments: list[str], folder: Path) -> bool:
-    os.chdir(folder)
+def _run(arguments: list[str]) -> bool:
     with _captured() as (out, err):
         status = run_app(arguments)
     texts = []

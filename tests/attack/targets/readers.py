@@ -225,7 +225,6 @@ def _make(rng: random.Random, folder: Path, ending: str) -> Use:
 
 
 def _use(path: Path, name: str, folder: Path) -> bool:
-    os.chdir(folder)
     attempt(workflows.info, name)
     attempt(workflows.verify, name)
     features = attempt(files.open_features, name)
@@ -258,7 +257,6 @@ def make_dataset(rng: random.Random, folder: Path) -> Use:
     path.write_bytes(CONTENTS[ending](rng))
 
     def use() -> bool:
-        os.chdir(folder)
         split = attempt(datasets.files.load_split, path)
         attempt(datasets.files.load_mirflickr, path)
         attempt(datasets.files.load_embeddings, path, path)
