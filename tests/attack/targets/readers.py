@@ -16,7 +16,7 @@ from diffhash import datasets, files, workflows
 from diffhash.files import Source
 
 from ..case import Use, WrongAnswerError, attempt
-from ..mutate import hostile_json, hostile_text, json_bytes, mutate_bytes
+from ..mutate import hostile_array, hostile_json, hostile_text, json_bytes, mutate_bytes
 from .parquet_tables import table_bytes
 
 __all__ = ["CONTENTS", "make_csv", "make_dataset", "make_jsonl", "make_npy", "make_npz", "make_parquet"]
@@ -250,11 +250,25 @@ def _use(path: Path, name: str, folder: Path) -> bool:
     return features is not None or labels is not None
 
 
+def dataset(rng: random.Random) -> bytes:
+    """Views and labels of a data set in an archive, some of them unusual."""
+    rows = np.random.default_rng(rng.randrange(2**32))
+    arrays: dict[str, Any] = {}
+    for part, n in (("train", 6), ("test", 3)):
+        arrays |= {f"image_{part}": rows.normal(size=(n, 4)), f"text_{part}": rows.normal(size=(n, 3))}
+        arrays[f"labels_{part}"] = rng.choice([rows.integers(0, 3, n), rows.integers(0, 2, (n, 2)) > 0])
+    for name in rng.sample(sorted(arrays), rng.choice([0, 1, 1, 2])):
+        arrays[name] = hostile_array(rng)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return mutate_bytes(rng, buffer.getvalue()) if rng.random() < 0.3 else buffer.getvalue()
+
+
 def make_dataset(rng: random.Random, folder: Path) -> Use:
     """A file of a data set. MATLAB files are left out: SciPy crashes on damaged ones, and SECURITY.md says so."""
-    ending = rng.choice([".npz", ".npy"])
-    path = folder / f"data{ending}"
-    path.write_bytes(CONTENTS[ending](rng))
+    path = folder / f"data{rng.choice(['.npz', '.npz', '.npy'])}"
+    content = dataset if path.suffix == ".npz" and rng.random() < 0.7 else CONTENTS[path.suffix]
+    path.write_bytes(content(rng))
 
     def use() -> bool:
         split = attempt(datasets.files.load_split, path)
