@@ -52,7 +52,7 @@ def make(rng: random.Random, folder: Path) -> Use:
 def _interrupt(work: Path, names: list[str], rng: random.Random) -> bool:
     for place, name in enumerate(names):
         # Few seeds, so that what the first operation does in peace is known from an earlier case.
-        seed, torn = rng.randrange(4), rng.random() < 0.5
+        seed, torn = rng.randrange(2), rng.random() < 0.5
         calm = _calm_start(name, seed) if place == 0 else _calm(work, name, seed)
         at = rng.randrange(1, calm.n_changes + 2)
         said, _, _ = forked(functools.partial(_run, work, name, seed, at, torn))

@@ -31,7 +31,7 @@ _DIARY = "diary"
 
 def make(rng: random.Random, folder: Path) -> Use:
     """One power cut, at a random change of a recorded sequence of operations."""
-    return _make(rng, folder, _record(int(_RECORDINGS * rng.random() ** 3)))
+    return _make(rng, folder, _record(int(_RECORDINGS * rng.random() ** 5)))
 
 
 def make_careless(rng: random.Random, folder: Path) -> Use:
@@ -57,7 +57,7 @@ class _Recording:
 def _record(number: int, *, careless: bool = False) -> _Recording:
     """Run some operations, one after the other, and record what they do to the disk."""
     rng = random.Random(number)
-    names = rng.choices([name for name in sorted(OPERATIONS) if name != "upgrade"], k=5)
+    names = rng.choices([name for name in sorted(OPERATIONS) if name != "upgrade"], k=4)
     if "upgrade" in OPERATIONS and rng.random() < 0.2:
         names = ["upgrade", *rng.choices(["add", "delete", "compact", "export"], k=3)]
     root = new_folder()
