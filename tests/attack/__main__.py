@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from .campaign import run_campaign
 from .report import write_report
@@ -16,7 +17,9 @@ def main() -> None:
         "--case", metavar="TARGET:SEED", action="append", help="run only this case and say what came of it"
     )
     parser.add_argument("--minutes", type=float, default=60, help="how long to attack (default: 60)")
-    parser.add_argument("--workers", type=int, default=2, help="number of processes (default: 2)")
+    parser.add_argument(
+        "--workers", type=int, default=os.cpu_count(), help="number of processes (default: one for each core)"
+    )
     parser.add_argument("--seed", type=int, default=None, help="first seed (default: from the clock)")
     parser.add_argument(
         "--target", action="append", choices=sorted(TARGETS), help="only this target; repeat for more"

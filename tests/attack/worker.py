@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from .case import Result, run_case
-from .paths import ROOT, new_folder
+from .paths import FOLDER, ROOT, new_folder
 
 __all__ = ["Worker"]
 
@@ -42,11 +42,11 @@ class Worker:
     """
 
     def __init__(self, preload: Path | None = None) -> None:
-        self._environment = {**os.environ, **ENVIRONMENT}
+        self._folder = new_folder()
+        self._environment = {**os.environ, **ENVIRONMENT, FOLDER: os.fspath(self._folder)}
         if preload is not None:
             self._environment["LD_PRELOAD"] = os.fspath(preload)
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder = new_folder()
         self._n_cases = 0
 
     def __enter__(self) -> Self:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import functools
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -16,6 +18,7 @@ __all__ = ["build_shim", "count_changes", "kill_at_change", "record_changes"]
 def build_shim() -> Path:
     """Compile the library; the path is for ``LD_PRELOAD``."""
     folder = Path(tempfile.mkdtemp(prefix="attack-shim-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     source, library = Path(__file__).with_name("shim.c"), folder / "shim.so"
     subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-Wall", "-o", library, source, "-ldl"], check=True)
     return library

@@ -14,6 +14,7 @@ import diffhash as dh
 
 from ..case import Use, WrongAnswerError, attempt
 from ..mutate import hostile_array, hostile_json, hostile_object, hostile_text, mutate_json
+from ..paths import GOLDEN
 from .collection_files import bases, read_everything
 
 __all__ = ["hostile_filter", "make"]
@@ -36,12 +37,17 @@ def make(rng: random.Random, folder: Path) -> Use:
     base, _ = rng.choice(bases())
     path = folder / "objects.dh"
     shutil.copy(base, path)
+    # Files that no export may replace: a collection, a model, and a file of somebody else.
+    shutil.copy(base, folder / "other.dh")
+    shutil.copy(GOLDEN / "diff-v1.dhm", folder / "model.dhm")
+    (folder / "letter.txt").write_text("Dear Sir or Madam")
     seed = rng.randrange(2**32)
     return lambda: _use(path, random.Random(seed))
 
 
 def _use(path: Path, rng: random.Random) -> bool:
     hostile, accepted = hostile_object(rng), 0
+    kept = {other: other.read_bytes() for other in path.parent.iterdir() if other != path}
     attempt(dh.Collection.open, hostile)
     attempt(
         dh.Collection.open,
@@ -56,6 +62,9 @@ def _use(path: Path, rng: random.Random) -> bool:
         if not report.ok:
             raise WrongAnswerError(f"hostile calls damaged the collection: {report.problems[0]}")
         before = read_everything(collection)
+    for other, content in kept.items():
+        if other.read_bytes() != content:
+            raise WrongAnswerError(f"a call replaced a file of another kind: {other.name}")
     with dh.Collection.open(path) as collection:
         if read_everything(collection) != before:
             raise WrongAnswerError("the collection has other content after it was opened again")
@@ -97,7 +106,12 @@ def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
             lambda: list(collection.iterate(arguments["into"], rng.choice([1, 3, 0, hostile_object(rng)]))),
             lambda: collection.refit(hostile_object(rng), hostile_object(rng)),
             lambda: collection.export(
-                rng.choice([hostile_object(rng), collection.path.with_name("o")]), "npy", modality="x"
+                _export_path(rng, collection.path), rng.choice(["npy", "parquet"]), modality="x"
             ),
         ]
     )
+
+
+def _export_path(rng: random.Random, path: Path) -> Any:
+    names = ["new", "other.dh", "model.dhm", "letter.txt", path.name, f"{path.name}-wal", f"{path.name}-lock"]
+    return rng.choice([hostile_object(rng), *(path.with_name(name) for name in names)])
