@@ -17,9 +17,6 @@ from .worker import Worker
 
 __all__ = ["Counts", "run_campaign"]
 
-#: Seconds that a process spends on one target before it goes on to the next.
-_TURN = 5.0
-
 
 @dataclass
 class Counts:
@@ -41,10 +38,13 @@ class Counts:
         return "\n".join(lines)
 
 
-def run_campaign(targets: Sequence[str], seconds: float, n_workers: int, seed: int | None = None) -> Counts:
+def run_campaign(
+    targets: Sequence[str], seconds: float, n_workers: int, seed: int | None = None, turn: float = 5.0
+) -> Counts:
     """Attack the targets until the time is over, and print every new finding.
 
-    Each target has the seeds from ``seed`` on; by default they begin at a random number.
+    Each target has the seeds from ``seed`` on; by default they begin at a random number. A process spends ``turn``
+    seconds on one target before it goes on to the next.
     """
     counts = Counts(random.SystemRandom().randrange(10**9) if seed is None else seed)
     seeds = {name: itertools.count(counts.seed) for name in targets}
@@ -61,7 +61,7 @@ def run_campaign(targets: Sequence[str], seconds: float, n_workers: int, seed: i
                 kind = name in CRASH_TARGETS
                 if kind not in workers:
                     workers[kind] = stack.enter_context(runner(name))
-                end = min(time.monotonic() + _TURN, started + seconds)
+                end = min(time.monotonic() + turn, started + seconds)
                 while time.monotonic() < end:
                     with lock:
                         number = next(seeds[name])

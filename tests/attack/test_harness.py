@@ -46,7 +46,7 @@ def test_a_case_is_the_same_every_time(worker):
 
 
 def test_a_long_attack_counts_all_cases_and_names_each_place_once(capsys):
-    counts = run_campaign(["sabotage-foreign-error", "sabotage-accepted"], 6, n_workers=1, seed=3)
+    counts = run_campaign(["sabotage-foreign-error", "sabotage-accepted"], 8, n_workers=1, seed=3, turn=0.5)
 
     assert counts.findings.keys() == {"sabotage-foreign-error: foreign error: KeyError in sabotage.py:_use"}
     assert counts.outcomes["sabotage-foreign-error"]["foreign error"] > 1

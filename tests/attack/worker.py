@@ -91,7 +91,7 @@ class Worker:
         self._n_cases = 0
         with (self._folder / "stderr").open("wb") as errors:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.attack.worker", os.fspath(self._folder / "cases")],
+                [sys.executable, "-m", "tests.attack.worker", os.fspath(self._folder / "a" / "b" / "cases")],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
@@ -115,7 +115,9 @@ def main() -> None:
     from .targets import TARGETS
     from .targets.sabotage import SABOTAGE
 
+    # Deep enough that a name such as "../../x" stays inside the worker's own folder.
     folder, targets = Path(sys.argv[1]), TARGETS | SABOTAGE
+    folder.parent.mkdir(parents=True, exist_ok=True)
     # What a target prints must not get between the answers.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
