@@ -10,7 +10,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
-from pathlib import Path
 
 _NAME = "diffhash.native._kernels"
 
@@ -27,17 +26,19 @@ def _use_sanitized() -> None:
 def main() -> None:
     from diffhash.native import dispatch
     from tests.attack.case import run_case
+    from tests.attack.paths import new_folder
     from tests.attack.targets import TARGETS
 
     assert dispatch._extension is sys.modules[_NAME], "the installed extension is in use"
-    found = 0
+    found, folder = 0, new_folder()
     for name in ("native", "kernels"):
         for seed in range(int(sys.argv[1])):
-            result = run_case(TARGETS[name], seed, Path())
+            result = run_case(TARGETS[name], seed, folder)
             if result.is_finding:
                 print(f"{name}:{seed}: {result.outcome}\n{result.detail}")
                 found += 1
         print(f"{name}: {sys.argv[1]} cases")
+    folder.rmdir()
     raise SystemExit(bool(found))
 
 
