@@ -53,10 +53,10 @@ for way in "$@"; do
     case $way in
     address)
         build address "-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-        run address libasan.so 3000 ;;
+        run address libasan.so 20000 ;;
     thread)
         build thread "-fsanitize=thread"
-        run thread libtsan.so 1000 ;;
+        run thread libtsan.so 5000 ;;
     *) echo "unknown: $way" >&2; exit 2 ;;
     esac
 done
