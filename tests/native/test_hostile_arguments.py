@@ -56,6 +56,14 @@ def test_signs_of_values_that_are_not_real_numbers_are_refused(projections):
         native.pack_signs(projections)
 
 
+def test_empty_arrays_of_any_type_have_no_counts():
+    empty = np.zeros((2, 0), dtype="S3")
+    table = native.joint_counts(bins_x=empty, bins_y=empty, index=([], []), n_bins=2)
+
+    assert table.shape == (2, 2, 2)
+    assert not table.any()
+
+
 def test_an_offset_that_is_not_real_numbers_is_refused():
     with pytest.raises(InputError, match="pack_signs: offset must be real numbers"):
         native.pack_signs(np.zeros((2, 3)), np.array(["a", "b", "c"]))
