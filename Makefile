@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 NATIVE := $(wildcard src/diffhash/native/cpp/*.cpp src/diffhash/native/cpp/*.hpp)
 
-.PHONY: help demo test check docs bench bench-search bench-collection sanitize kernels-emulated wheel clean
+.PHONY: help demo test check docs bench bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -55,8 +55,17 @@ bench-search: $(VENV)/.bench ## measure Hamming search and encoding against thei
 bench-collection: $(VENV)/.package ## measure collections against the bare index
 	$(BIN)/python -m benchmarks.collection
 
+# Minutes of the attack: make attack MINUTES=5
+MINUTES ?= 60
+attack: $(VENV)/.package ## attack files, calls, commands and crash safety for an hour, and write the counts into SECURITY.md
+	$(BIN)/python -m tests.attack --minutes $(MINUTES)
+
 sanitize: ## run the native kernels under AddressSanitizer, UBSan and ThreadSanitizer
 	tests/native/run_selftest.sh address thread
+
+sanitize-python: $(VENV)/.package ## run the extension under the same sanitizers, through Python
+	$(PIP) install nanobind
+	tests/native/sanitize_python.sh $(BIN)/python address thread
 
 kernels-emulated: ## run the kernels of other CPUs (AVX-512, NEON) under emulation
 	tests/native/run_selftest.sh avx512 neon

@@ -171,9 +171,10 @@ def known_modality(modality: Any, known: Sequence[str], *, caller: str) -> str:
     """Check that ``modality`` is one of ``known``. None means the only one, if there is only one."""
     if modality is None and len(known) == 1:
         return known[0]
-    if modality not in known:
+    # An array is never a name, and comparing it with one is an error of NumPy.
+    if not isinstance(modality, str) or modality not in known:
         raise UnknownModalityError(
-            f"{caller}: unknown modality {modality!r}. Known: {', '.join(map(repr, known))}."
+            f"{caller}: unknown modality {modality!r:.60}. Known: {', '.join(map(repr, known))}."
         )
     return str(modality)
 

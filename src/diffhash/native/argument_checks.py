@@ -66,6 +66,20 @@ def check_ids(ids: Any, n: int, *, caller: str, name: str = "ids") -> NDArray[np
     return np.ascontiguousarray(array, dtype=np.int64)
 
 
+def check_numbers(values: Any, *, caller: str, name: str, kinds: str = "fiub") -> NDArray[Any]:
+    """Check that an array holds real numbers, or whole numbers if ``kinds`` says so."""
+    array = as_array(values, f"{caller}: {name}")
+    if not array.size:
+        # An empty list has a type by chance.
+        return np.zeros(array.shape)
+    if array.dtype.kind not in kinds:
+        what = "real" if "f" in kinds else "whole"
+        raise InputError(
+            f"{caller}: {name} must be {what} numbers, got {array.dtype} of shape {array.shape}."
+        )
+    return array
+
+
 def check_allowed(allowed: Any, n: int, *, caller: str) -> NDArray[np.uint8] | None:
     """Convert a filter to a bitmap: boolean of shape (n,), or already packed in little bit order."""
     if allowed is None:

@@ -75,6 +75,8 @@ def build_info() -> BuildInfo:
 def choose(kernel: str | None) -> tuple[ModuleType, str]:
     """The module to call, and the kernel to name in the call."""
     names = available_kernels()
+    if kernel is not None and not isinstance(kernel, str):
+        raise ParameterError(f"kernel: expected one of {', '.join(names)}, got {type(kernel).__name__}.")
     wanted = kernel or os.environ.get("DIFFHASH_KERNEL") or names[0]
     if wanted not in names:
         source = "kernel" if kernel else "the environment variable DIFFHASH_KERNEL"

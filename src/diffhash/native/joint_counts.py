@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,9 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..threads import thread_count
 from ..types import FloatArray, IntArray, PairIndex
-from ..validation import as_array
+from ..validation import as_array, check_count
 from . import dispatch
+from .argument_checks import check_numbers
 from .keyword_only import keyword_only
 
 __all__ = ["joint_counts"]
@@ -55,15 +57,17 @@ def joint_counts(
             [1, 1]]])
     """
     caller = "joint_counts"
-    x, y = as_array(bins_x, f"{caller}: bins_x"), as_array(bins_y, f"{caller}: bins_y")
-    i, j = (np.ascontiguousarray(as_array(rows, f"{caller}: index"), dtype=np.int64) for rows in index)
+    x = check_numbers(bins_x, caller=caller, name="bins_x", kinds="iub")
+    y = check_numbers(bins_y, caller=caller, name="bins_y", kinds="iub")
+    n_bins = check_count(n_bins, "n_bins", caller=caller)
+    i, j = _rows(index, caller)
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y) or i.shape != j.shape or i.ndim != 1:
         raise InputError(
             f"{caller}: expected bins of shapes (n_bits, n) and (n_bits, n') and as many i as j, got bins "
             f"{x.shape} and {y.shape}, rows {i.shape} and {j.shape}."
         )
     low, high = min(x.min(initial=0), y.min(initial=0)), max(x.max(initial=0), y.max(initial=0))
-    if not 1 <= n_bins <= 256 or low < 0 or high >= n_bins:
+    if n_bins > 256 or low < 0 or high >= n_bins:
         raise InputError(
             f"{caller}: bins must not be negative and must lie below n_bins={n_bins}, which is at most 256."
         )
@@ -72,7 +76,7 @@ def joint_counts(
             raise InputError(f"{caller}: a pair names a row outside 0 to {n - 1}.")
     summed = None
     if weights is not None:
-        summed = np.ascontiguousarray(as_array(weights, f"{caller}: weights"), dtype=np.float64)
+        summed = np.ascontiguousarray(check_numbers(weights, caller=caller, name="weights"), dtype=np.float64)
     if summed is not None and summed.shape != i.shape:
         raise InputError(f"{caller}: {len(i)} pairs need as many weights, got shape {summed.shape}.")
     x, y = (np.ascontiguousarray(bins, dtype=np.uint8) for bins in (x, y))
@@ -82,3 +86,12 @@ def joint_counts(
     # One more thread for every 200,000 increments: with fewer it is not faster.
     backend.joint_counts(x, y, i, j, summed, min(threads, 1 + len(x) * len(i) // 200_000), result)
     return result
+
+
+def _rows(index: Any, caller: str) -> list[NDArray[np.int64]]:
+    """Both row numbers of the pairs."""
+    couple = index if isinstance(index, Sequence) else np.atleast_1d(as_array(index, f"{caller}: index"))
+    if len(couple) != 2:
+        raise InputError(f"{caller}: index must be two arrays of row numbers, (i, j).")
+    parts = [check_numbers(rows, caller=caller, name="index", kinds="iu") for rows in couple]
+    return [np.ascontiguousarray(rows, dtype=np.int64) for rows in parts]

@@ -10,8 +10,8 @@ from ..codes import code_bytes
 from ..errors import InputError
 from ..threads import thread_count
 from ..types import CodeArray
-from ..validation import as_array
 from . import dispatch
+from .argument_checks import check_numbers
 
 __all__ = ["pack_signs"]
 
@@ -39,13 +39,15 @@ def pack_signs(
     >>> pack_signs(np.array([[0.5, -1.0, 0.0, -2.0]]))
     array([[5]], dtype=uint8)
     """
-    values = as_array(projections, "pack_signs: projections")
+    values = check_numbers(projections, caller="pack_signs", name="projections")
     if values.ndim != 2:
         raise InputError(f"pack_signs: expected values of shape (n, n_bits), got {values.shape}.")
     if values.dtype not in (np.float32, np.float64):
         values = values.astype(np.float64)
     values = np.ascontiguousarray(values)
-    shift = np.zeros(values.shape[1]) if offset is None else as_array(offset, "pack_signs: offset")
+    if offset is None:
+        offset = np.zeros(values.shape[1])
+    shift = check_numbers(offset, caller="pack_signs", name="offset")
     if shift.shape != (values.shape[1],):
         raise InputError(f"pack_signs: expected an offset of shape ({values.shape[1]},), got {shift.shape}.")
     codes = np.empty((len(values), code_bytes(values.shape[1])), dtype=np.uint8)

@@ -39,7 +39,9 @@ def encode_payloads(payloads: Any, count: int, *, caller: str) -> list[str | Non
     """Payloads as JSON texts; None for an object without one."""
     if payloads is None:
         return [None] * count
-    if isinstance(payloads, Mapping | str) or not isinstance(payloads, Iterable):
+    # An array without dimensions says that it can be iterated over, and then refuses.
+    single = isinstance(payloads, Mapping | str) or getattr(payloads, "ndim", 1) == 0
+    if single or not isinstance(payloads, Iterable):
         raise InputError(f"{caller}: payloads must be a list of dicts, got {type(payloads).__name__}.")
     payloads = list(payloads)
     if len(payloads) != count:

@@ -40,6 +40,12 @@ const Kernel& kernel_named(const std::string& name) {
     return *kernel;
 }
 
+// Without a thread there would be no progress, or a division by zero.
+std::size_t at_least_one(std::size_t n_threads) {
+    require(n_threads >= 1, "at least one thread is needed");
+    return n_threads;
+}
+
 // True if a signal handler raised an exception (Ctrl-C). Outside the main thread it is never true.
 bool signal_came() {
     const nb::gil_scoped_acquire gil;
@@ -95,7 +101,7 @@ void bind_top_k(const Array<const std::uint8_t, 2>& codes, const Array<const std
                               rows.shape(1),
                               filter_of(allowed, codes.shape(0)),
                               ids_of(ids, codes.shape(0)),
-                              n_threads};
+                              at_least_one(n_threads)};
     const Kernel& level = kernel_named(kernel);
     interruptible([&](Interrupt& interrupt) {
         return top_k(level, request, rows.data(), distances.data(), interrupt);
@@ -111,7 +117,7 @@ nb::tuple bind_within(const Array<const std::uint8_t, 2>& codes, const Array<con
                                 radius,
                                 filter_of(allowed, codes.shape(0)),
                                 ids_of(ids, codes.shape(0)),
-                                n_threads};
+                                at_least_one(n_threads)};
     const Kernel& level = kernel_named(kernel);
     WithinResult result;
     interruptible([&](Interrupt& interrupt) { return within(level, request, result, interrupt); });
@@ -139,7 +145,7 @@ void bind_distance_table(const Array<const std::uint8_t, 2>& codes,
         "the table has the wrong shape");
     const TableRequest request{codes_of(codes),   codes_of(queries),   run_starts.data(),   n_runs,
                                run_labels.data(), query_labels.data(), run_labels.shape(1), any_bit,
-                               n_threads};
+                               at_least_one(n_threads)};
     const Kernel& level = kernel_named(kernel);
     interruptible(
         [&](Interrupt& interrupt) { return distance_table(level, request, table.data(), interrupt); });
@@ -155,7 +161,7 @@ void bind_joint_counts(const Array<const std::uint8_t, 2>& x, const Array<const 
     require(result.dtype() == (weights ? nb::dtype<double>() : nb::dtype<std::int64_t>()),
             "the result has the wrong type");
     const JointRequest request{x.data(), x.shape(1),  y.data(),   y.shape(1),      i.data(), j.data(),
-                               weights ? weights->data() : nullptr, i.shape(0), x.shape(0), result.shape(1), n_threads};
+                               weights ? weights->data() : nullptr, i.shape(0), x.shape(0), result.shape(1), at_least_one(n_threads)};
     interruptible([&](Interrupt& interrupt) {
         return weights ? joint_counts(request, static_cast<double*>(result.data()), interrupt)
                        : joint_counts(request, static_cast<std::int64_t*>(result.data()), interrupt);
@@ -172,7 +178,7 @@ void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& t
     const nb::gil_scoped_release release;
     Interrupt interrupt(nullptr);
     // Below a megabyte of values a thread costs more time than it saves.
-    n_threads = std::clamp<std::size_t>(values.nbytes() >> 20, 1, n_threads);
+    n_threads = std::clamp<std::size_t>(values.nbytes() >> 20, 1, at_least_one(n_threads));
     run_threads(n_threads, interrupt, [&](std::size_t worker) {
         const std::size_t begin = rows * worker / n_threads, count = rows * (worker + 1) / n_threads - begin;
         const Real* first = values.data() + begin * n_bits;
@@ -185,7 +191,7 @@ void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& t
 
 std::uint64_t bind_read_all(const Bytes& data, bool prefetch, std::size_t n_threads) {
     const nb::gil_scoped_release release;
-    return read_all(data.data(), data.shape(0), prefetch, n_threads);
+    return read_all(data.data(), data.shape(0), prefetch, at_least_one(n_threads));
 }
 
 std::vector<std::string> kernels() {

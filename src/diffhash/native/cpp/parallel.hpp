@@ -42,8 +42,9 @@ private:
     std::atomic<bool> stop_{false};
 };
 
-// Runs work(worker) on `n_threads` threads, the caller's being worker 0. An exception of any of them
-// stops all and is thrown again here.
+// Runs work(worker) for each of `n_threads` workers, the caller being worker 0. If the system starts no more
+// threads, the caller also does the work of the others. An exception of any of them stops all and is thrown
+// again here.
 template <class Work>
 void run_threads(std::size_t n_threads, Interrupt& interrupt, const Work& work) {
     if (n_threads <= 1) {
@@ -65,6 +66,7 @@ void run_threads(std::size_t n_threads, Interrupt& interrupt, const Work& work) 
     };
     std::vector<std::thread> threads;
     threads.reserve(n_threads - 1);
+    std::size_t started = 1;
     try {
         for (std::size_t worker = 1; worker < n_threads; ++worker) {
             {
@@ -77,13 +79,15 @@ void run_threads(std::size_t n_threads, Interrupt& interrupt, const Work& work) 
                 --running;
                 finished.notify_one();
             });
+            ++started;
         }
     } catch (const std::system_error&) {
-        // No more threads can be started: those that run, and this one, share the work.
         const std::lock_guard<std::mutex> lock(mutex);
         --running;
     }
     guarded(0);
+    // Some functions divide the rows among the workers before they start: nobody else would do these.
+    for (std::size_t worker = started; worker < n_threads; ++worker) guarded(worker);
     {
         // The others may still work for a second: keep checking whether to stop.
         std::unique_lock<std::mutex> lock(mutex);

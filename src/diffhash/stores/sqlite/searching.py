@@ -134,6 +134,8 @@ class SearchMixin(ReadMixin):
         self, snapshot: Snapshot, id_: Id, modality: str | None, into: str | None, caller: str
     ) -> tuple[CodeArray, int]:
         """Code and key of a stored object that is a query; within a transaction."""
+        if into is not None:
+            into = self._known_modality(into, snapshot, caller)
         (item,) = self.get([id_], modality=modality)
         (key,) = snapshot.keys_of(read_ids([id_], caller=caller, unique=True)).tolist()
         options = [m for m in item.codes if m != into] or list(item.codes)
