@@ -306,3 +306,9 @@ def test_a_disk_that_fails_while_a_file_is_read_is_an_input_file_error(tmp_path,
     monkeypatch.setattr("diffhash.files.arrays._fill", fail)
     with pytest.raises(InputFileError, match="Input/output error"):
         next(file.blocks())
+
+
+def test_ids_with_characters_that_do_not_exist_are_an_input_file_error(tmp_path):
+    np.save(tmp_path / "ids.npy", np.full((2, 3), 0x7FFFFFFF, dtype=np.uint32).view("<U3").reshape(2))
+    with pytest.raises(InputFileError, match="not valid Unicode"):
+        read_ids(tmp_path / "ids.npy")

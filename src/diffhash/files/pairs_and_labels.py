@@ -190,7 +190,11 @@ def _column(source: Source, what: str) -> list[Any]:
         array = load_array(source)
         if array.ndim != 1:
             raise InputFileError(f"{source}: {what} must be an array of shape (n,), got {array.shape}.")
-        return list(array.tolist())
+        try:
+            return list(array.tolist())
+        except SystemError:
+            # NumPy does not check the characters of a damaged array of text before Python sees them.
+            raise InputFileError(f"{source}: {what} contain text that is not valid Unicode.") from None
     table: TableFile = open_table(source)
     values = table.column()
     if None in values:
