@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -190,11 +191,9 @@ def _column(source: Source, what: str) -> list[Any]:
         array = load_array(source)
         if array.ndim != 1:
             raise InputFileError(f"{source}: {what} must be an array of shape (n,), got {array.shape}.")
-        try:
-            return list(array.tolist())
-        except SystemError:
-            # NumPy does not check the characters of a damaged array of text before Python sees them.
-            raise InputFileError(f"{source}: {what} contain text that is not valid Unicode.") from None
+        if array.dtype.kind == "U" and not _is_unicode(array):
+            raise InputFileError(f"{source}: {what} contain text that is not valid Unicode.")
+        return list(array.tolist())
     table: TableFile = open_table(source)
     values = table.column()
     if None in values:
@@ -202,3 +201,11 @@ def _column(source: Source, what: str) -> list[Any]:
             f"{source}: row {values.index(None)} has no value. Fill it in, or remove the row."
         )
     return values
+
+
+def _is_unicode(array: NDArray[np.str_]) -> bool:
+    """Whether all characters exist. NumPy gives the numbers of a damaged file to Python unchecked."""
+    if array.nbytes == 0:
+        return True
+    numbers = np.dtype(np.uint32).newbyteorder(array.dtype.byteorder)
+    return bool(np.ascontiguousarray(array).view(numbers).max() <= sys.maxunicode)
