@@ -51,6 +51,12 @@ def test_an_array_without_bytes_cannot_ask_for_memory(saved, peak):
     assert peak() < 10_000_000
 
 
+def test_a_small_file_may_hold_an_array_without_rows():
+    data = pack_model({"class": "Test"}, {"a": np.empty((0, 5000))})
+
+    assert unpack_model(data, name="test")[1]["a"].shape == (0, 5000)
+
+
 def test_a_kernel_map_without_landmarks_is_refused(saved):
     header, arrays = read_model(saved)
     arrays["map/0/landmarks"] = arrays["map/0/landmarks"][:0]

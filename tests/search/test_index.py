@@ -213,7 +213,7 @@ def test_bad_input_is_refused_and_changes_nothing():
         (lambda: index.get([0.5]), InputError, "ids must be whole numbers"),
         (lambda: HammingIndex(), ParameterError, "pass codes, or n_bits"),
         (lambda: HammingIndex(n_bits=0), ParameterError, "n_bits must be a whole number >= 1"),
-        (lambda: HammingIndex(n_bits=4097), CodeError, "512 bytes per code"),
+        (lambda: HammingIndex(n_bits=4097), ParameterError, "n_bits must be at most 4,096"),
         (lambda: HammingIndex(ids=[1], n_bits=8), InputError, "0 codes need 0 ids"),
         (lambda: HammingIndex(codes_of(3), [1, 2]), InputError, "3 codes need 3 ids, got 2"),
         (lambda: HammingIndex(codes_of(3), [1, 2, 1]), InputError, "unique, but 1 occurs"),

@@ -118,9 +118,10 @@ def test_row_numbers_take_no_room(path):
     assert HammingIndex.load(path).ids.tolist() == list(range(1000))
 
 
-def test_an_empty_index_is_saved_and_loaded(path):
-    HammingIndex(n_bits=12).save(path)
-    assert repr(HammingIndex.load(path)) == "HammingIndex(n=0, n_bits=12)"
+@pytest.mark.parametrize("n_bits", [12, 4096])
+def test_an_empty_index_is_saved_and_loaded(path, n_bits):
+    HammingIndex(n_bits=n_bits).save(path)
+    assert repr(HammingIndex.load(path)) == f"HammingIndex(n=0, n_bits={n_bits})"
 
 
 def test_a_failed_save_leaves_the_old_file(saved, monkeypatch):

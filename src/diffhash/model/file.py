@@ -40,6 +40,8 @@ _KEY = "diffhash"
 #: The limit of safetensors.
 _MAX_HEADER = 100_000_000
 _CHECKSUM = "sha256"
+#: An array without values may have a row of this many, also in a small file.
+_MOST_WITHOUT_BYTES = 1 << 20
 #: The first bytes of every SQLite file, and so of every collection.
 _SQLITE = b"SQLite f"
 
@@ -156,9 +158,9 @@ def _check_sizes(name: str, described: Mapping[str, Any], start: int, size: int)
     """Compare what the header describes with the size of the file, before memory is allocated for it."""
     try:
         end = start + max((array["data_offsets"][1] for array in described.values()), default=0)
-        # Sides of 0 do not count: (0, 10 ** 9) has no bytes, but its mean would have 8 GB.
+        # Sides of 0 count as 1: (0, 10 ** 9) has no bytes, but its mean would have 8 GB.
         largest = max((math.prod(side or 1 for side in a["shape"]) for a in described.values()), default=0)
-        fits = end == size and 0 <= largest <= size
+        fits = end == size and 0 <= largest <= max(size, _MOST_WITHOUT_BYTES)
     except (KeyError, TypeError, IndexError, OverflowError):
         fits = False
     if not fits:

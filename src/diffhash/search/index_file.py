@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ..atomic_write import replacing
 from ..errors import IndexFileError, IndexNotFoundError
 from ..input_files import file_size, open_input, reading
+from ..native.argument_checks import MAX_BITS
 from ..native.search import IndexedCodes
 from ..output_files import OutputKind
 from ..types import CodeArray
@@ -118,7 +119,9 @@ def _mapped(path: Path, name: str, described: Any, start: int, size: int) -> NDA
         numbers = (*shape, first, last)
     except (KeyError, TypeError, ValueError):
         raise _damaged(path, f"its header does not describe {name}") from None
-    whole = all(type(number) is int and 0 <= number <= size for number in numbers)
+    # An empty index may have wider codes than its file has bytes.
+    limit = max(size, MAX_BITS // 8)
+    whole = all(type(number) is int and 0 <= number <= limit for number in numbers)
     if found != code or len(shape) != n_sides or not whole:
         raise _damaged(path, f"its header does not describe {name}")
     nbytes = math.prod(shape) * dtype.itemsize
