@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import DiffhashError, ModelFileError, ParameterError
 from ..maps import map_from_state
+from ..validation import as_array
 from .featurizer_state import read_featurizers, write_featurizers
 from .file import pack_model, read_model, unpack_model, write_model
 from .hash_model import HashModel
@@ -221,7 +222,7 @@ def _to_json(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
         return value
     if callable(value):
         return {"function": getattr(value, "__qualname__", "function")}
-    array = np.asarray(value.toarray() if scipy.sparse.issparse(value) else value)
+    array = as_array(value.toarray() if scipy.sparse.issparse(value) else value, f"save: {name}")
     if array.dtype.kind not in "fiub":
         raise ParameterError(f"save: {name} cannot be kept in a file, got {type(value).__name__}.")
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
