@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...codes import pack
-from ...learning.pair_loss import PairLoss
+from ...learning.couple_loss import CoupleLoss
 from ...learning.paired_directions import PairedDirections
 from ...learning.refinement import Affine, refine
 from ...learning.rotation import rotated_frame, sample_rows
-from ...pairs.resolved import ResolvedPairs
+from ...pairs.couples import ResolvedCouples
 from ...types import CodeArray, FloatArray
 
 __all__ = ["BitSetting", "Bits", "fit_bits", "rotated_settings"]
@@ -61,9 +61,9 @@ class Bits:
     offsets: list[FloatArray]
     losses: list[float]
 
-    def codes(self, side: int, values: FloatArray) -> CodeArray:
-        """Packed codes of rows from their values along the directions."""
-        return pack(self.projected(side, values) >= 0)
+    def codes(self, values: list[FloatArray]) -> list[CodeArray]:
+        """For each view, packed codes of rows from their values along the directions."""
+        return [pack(self.projected(side, rows) >= 0) for side, rows in enumerate(values)]
 
     def projected(self, side: int, values: FloatArray) -> FloatArray:
         """Real values whose signs are the bits."""
@@ -104,7 +104,7 @@ def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[Bi
 def fit_bits(
     values: list[FloatArray],
     directions: PairedDirections,
-    pairs: ResolvedPairs,
+    couples: ResolvedCouples,
     setting: BitSetting,
     *,
     n_bits: int,
@@ -116,11 +116,12 @@ def fit_bits(
 
     Parameters
     ----------
-    values : one or two arrays of shape (n, n_directions)
+    values : list of arrays of shape (n, n_directions)
+        Of each view.
     directions : PairedDirections
         Only the strengths are used.
-    pairs : ResolvedPairs
-        Between the rows of ``values``.
+    couples : ResolvedCouples
+        Pairs between the rows of ``values``.
     setting : BitSetting
     n_bits : int
     positive_weight, max_iter
@@ -151,14 +152,13 @@ def fit_bits(
     losses: list[float] = []
     scaled = [side[:, :k] * factor.astype(side.dtype) for side, factor in zip(values, factors, strict=True)]
     found, _ = refine(
-        scaled[0],
-        None if pairs.one_view else scaled[-1],
-        PairLoss(pairs, n_bits, setting.negative_target, positive_weight),
-        Affine((frame, frame), (zeros, zeros)),
+        scaled,
+        CoupleLoss(couples, n_bits, setting.negative_target, positive_weight),
+        Affine((frame,) * len(values), (zeros,) * len(values)),
         penalty=setting.penalty,
         slopes=(1.0, 2.0),
         max_iter=max_iter,
         progress=lambda _, loss: losses.append(loss),
     )
-    weights_of_side = [f[:, None] * w for f, w in zip(factors, found.weights, strict=False)]
-    return Bits(weights_of_side, list(found.offsets[: len(values)]), losses)
+    weights_of_side = [f[:, None] * w for f, w in zip(factors, found.weights, strict=True)]
+    return Bits(weights_of_side, list(found.offsets), losses)
