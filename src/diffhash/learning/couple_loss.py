@@ -1,13 +1,12 @@
 r"""The squared loss over the pairs of all couples of modalities.
 
-With the weights :math:`w_c` of the couples, the :class:`~diffhash.learning.pair_loss.PairLoss` :math:`L_c` of each, and
-k modalities, the loss is
+With the weights :math:`w_c` of the couples, their mean :math:`\bar w`, and the
+:class:`~diffhash.learning.pair_loss.PairLoss` :math:`L_c` of each, the loss is
 
-.. math:: \max\left(1, \tfrac k2\right) \frac{\sum_c w_c L_c}{\sum_c w_c}.
+.. math:: \sum_c \frac{w_c}{\bar w} L_c.
 
-It is a mean over couples, so only ratios of weights matter. A modality takes part in more couples if there are
-more modalities, but each counts less; with the factor k / 2 it has the same weight against the penalty of its
-own projections as with two modalities.
+Only ratios of weights matter. The more couples a modality takes part in, the less the penalty of its projections
+counts beside them.
 """
 
 from __future__ import annotations
@@ -51,11 +50,11 @@ class CoupleLoss:
         *,
         per_query: bool = False,
     ) -> None:
-        factor = max(1.0, len(couples.n_rows) / 2) / sum(couple.weight for couple in couples)
+        mean = sum(couple.weight for couple in couples) / len(couples)
         self._terms = [
             (
                 couple.sides,
-                factor * couple.weight,
+                couple.weight / mean,
                 PairLoss(couple.pairs, n_bits, negative_target, positive_weight, per_query=per_query),
             )
             for couple in couples
