@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...learning.paired_directions import decreasing_strengths, held_out_strengths
+from ...maps.representation import Representation
 from ...types import FloatArray
 from .couple_scores import CoupleScores, average_scores, code_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, Tried
@@ -45,13 +46,17 @@ def choose_directions(
     they may not. They are often the same.
 
     Views take turns, two for each: the settings of one view are compared while the other views keep their own.
-    With more than two views, the second turn compares the best representations of the first.
+    With more than two views, the first settings have the same kind of features and the same ridge in all views,
+    because one view alone hardly leaves a kind that all others have. The second turn then compares the best
+    representations of the first.
     """
     scores = _DirectionScores(trials)
     best = default_setting(views, options)
     n_views = len(best)
     turns = [0] if n_views == 1 else [*range(n_views), *range(n_views)]
     compared = [options.views[side].representations(X) for side, X in enumerate(views)]
+    if n_views > 2:
+        best = scores.best([best, *_common_settings(compared, options)], 1)[0]
     for number, side in enumerate(turns):
         progress(0.6 * number / len(turns), "choosing how features are represented")
         representations = compared[side]
@@ -218,6 +223,28 @@ class _BitScores(_Scores):
 def _margin(score: float) -> float:
     """By how much a score must be exceeded to count as clearly better."""
     return _CLEARLY_BETTER * min(score, 1.0 - score)
+
+
+def _common_settings(
+    representations: Sequence[Sequence[Representation]], options: FitOptions
+) -> list[DirectionSetting]:
+    """Settings with the same kind of features in all views, each the first of its kind, and with the same ridge.
+
+    A view without such features or ridge has its own first choice.
+    """
+    kinds = dict.fromkeys(each.features for of_view in representations for each in of_view)
+    ridges = dict.fromkeys(ridge for choices in options.views for ridge in choices.ridges)
+    return [
+        tuple(
+            ViewSetting(
+                next((each for each in of_view if each.features == kind), of_view[0]),
+                ridge if ridge in choices.ridges else choices.ridges[0],
+            )
+            for of_view, choices in zip(representations, options.views, strict=True)
+        )
+        for kind in kinds
+        for ridge in ridges
+    ]
 
 
 def _with(setting: DirectionSetting, side: int, view: ViewSetting) -> DirectionSetting:
