@@ -90,7 +90,7 @@ def test_held_out_strengths_equal_a_loop_over_pairs(problem: Problem):
             means.append(sum(products) / max(len(products), 1))
         spread = x[:, direction].std() * y[:, direction].std()
         expected = (means[0] - means[1]) / spread if spread > 0 else 0.0
-        assert found[direction] == pytest.approx(expected, abs=1e-8)
+        assert found[:, direction] == pytest.approx(expected, abs=1e-8)
 
 
 def test_one_view_keeps_only_directions_along_which_partners_agree():

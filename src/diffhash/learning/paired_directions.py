@@ -214,11 +214,12 @@ def _joint_directions(matrix: BlockMatrix, max_directions: int) -> PairedDirecti
 
 
 def held_out_strengths(values: Sequence[FloatArray], couples: ResolvedCouples) -> FloatArray:
-    """Strengths of directions on objects that did not take part in learning them, (n_directions,).
+    """Strengths of directions on objects that did not take part in learning them, (n_views, n_directions).
 
     For each direction: the mean product of the values over the positive pairs, minus that over the negative
     pairs, in units of the standard deviations. With aligned rows this is nearly the correlation. Strengths
-    on the learning objects are too large if features are many. With several couples, the weighted mean over them.
+    on the learning objects are too large if features are many. A view has the weighted mean over its couples: one
+    view may say nothing along a direction that two others share.
 
     Parameters
     ----------
@@ -227,12 +228,15 @@ def held_out_strengths(values: Sequence[FloatArray], couples: ResolvedCouples) -
     couples : ResolvedCouples
     """
     deviations = [side.std(axis=0, dtype=np.float64) for side in values]
-    found = []
+    found, total = np.zeros((len(values), len(deviations[0]))), np.zeros((len(values), 1))
     for couple in couples:
         covariances = np.diagonal(pair_covariance(values, couple))
         spread = deviations[couple.first] * deviations[couple.second]
-        found.append(np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0))
-    return np.asarray(np.average(found, axis=0, weights=[couple.weight for couple in couples]))
+        strengths = np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0)
+        for side in set(couple.sides):
+            found[side] += couple.weight * strengths
+            total[side] += couple.weight
+    return np.asarray(found / np.where(total > 0, total, 1.0))
 
 
 def decreasing_strengths(strengths: list[FloatArray]) -> FloatArray:
@@ -241,14 +245,20 @@ def decreasing_strengths(strengths: list[FloatArray]) -> FloatArray:
     Directions of different splits differ, but the first ones of each are its strongest. Single held-out
     strengths are noisy; the nearest decreasing sequence averages neighbours.
 
+    Parameters
+    ----------
+    strengths : list of arrays of shape (n_views, n_directions)
+        Of each split, see :func:`held_out_strengths`.
+
     Examples
     --------
-    >>> decreasing_strengths([np.array([0.9, 0.3, 0.5, -0.1])])
-    array([0.9, 0.4, 0.4, 0. ])
+    >>> decreasing_strengths([np.array([[0.9, 0.3, 0.5, -0.1]])])
+    array([[0.9, 0.4, 0.4, 0. ]])
     """
-    n = min(map(len, strengths))
-    mean = np.mean([of_split[:n] for of_split in strengths], axis=0)
-    return np.asarray(np.clip(isotonic_regression(mean, increasing=False).x, 0.0, 1.0))
+    n = min(of_split.shape[1] for of_split in strengths)
+    mean = np.mean([of_split[:, :n] for of_split in strengths], axis=0)
+    decreasing = [isotonic_regression(of_view, increasing=False).x for of_view in mean]
+    return np.clip(np.array(decreasing), 0.0, 1.0)
 
 
 def _strong(strengths: FloatArray) -> Any:

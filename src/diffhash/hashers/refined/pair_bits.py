@@ -32,16 +32,16 @@ class BitSetting:
         Only the strongest directions are used.
     power : float
         The coordinates are weighted by this power of their strengths.
-    held_out : tuple of float or None
-        Strengths of the directions on held-out objects. They replace the strengths on the learning objects,
-        and the coordinates are scaled to equal variance.
+    held_out : tuple of tuples of float, or None
+        For each view, strengths of the directions on held-out objects. They replace the strengths on the
+        learning objects, and the coordinates are scaled to equal variance.
     penalty, negative_target : float or None
         For the refinement. None: the rotated directions are used as they are.
     """
 
     n_directions: int
     power: float
-    held_out: tuple[float, ...] | None = None
+    held_out: tuple[tuple[float, ...], ...] | None = None
     penalty: float | None = None
     negative_target: float | None = None
 
@@ -79,14 +79,15 @@ def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[Bi
     n_bits : int
     n_found : int
         Number of directions.
-    held_out : array of shape (n,), decreasing
+    held_out : array of shape (n_views, n), decreasing
         Strengths of the directions on held-out objects.
     """
-    n_useful = max(1, int((held_out > _USEFUL_SHARE * held_out[0]).sum()))
+    largest = held_out.max(axis=0)
+    n_useful = max(1, int((largest > _USEFUL_SHARE * largest[0]).sum()))
 
     def setting(n: int, power: float, weights: FloatArray | None = None) -> BitSetting:
         n = max(1, min(n, n_found))
-        return BitSetting(n, power, None if weights is None else tuple(weights[:n].tolist()))
+        return BitSetting(n, power, None if weights is None else tuple(map(tuple, weights[:, :n].tolist())))
 
     tried = [
         setting(n_bits, 1.0),
@@ -96,7 +97,7 @@ def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[Bi
         setting(n_useful, 1.0),
         setting(min(n_useful, n_bits // 2), 0.5),
     ]
-    if held_out[0] > 0:
+    if largest[0] > 0:
         tried += [setting(n_useful, 1.0, held_out), setting(min(n_useful, n_bits), 0.5, held_out)]
     return list(dict.fromkeys(tried))
 
@@ -130,14 +131,16 @@ def fit_bits(
     """
     rng = np.random.default_rng(random_state)
     k = setting.n_directions
-    strengths = directions.strengths[:k] if setting.held_out is None else np.array(setting.held_out)[:k]
-    common = (strengths / strengths[0]) ** setting.power if strengths[0] > 0 else np.ones(k)
+    strengths = np.tile(directions.strengths[:k], (len(values), 1))
+    if setting.held_out is not None:
+        strengths = np.array(setting.held_out)[:, :k]
+    largest = strengths[:, 0].max()
+    of_views = (strengths / largest) ** setting.power if largest > 0 else np.ones_like(strengths)
     factors = []
-    for side in values:
-        weights = common
+    for side, weights in zip(values, of_views, strict=True):
         if setting.held_out is not None:
             deviations = side[:, :k].std(axis=0, dtype=np.float64)
-            weights = np.divide(common, deviations, out=np.zeros(k), where=deviations > 0)
+            weights = np.divide(weights, deviations, out=np.zeros(k), where=deviations > 0)
         spread = float((side[:, :k] * weights.astype(side.dtype)).std(dtype=np.float64))
         # Signs approximate the values best if the values have about the size of signs.
         factors.append(weights / (spread if spread > 0 else 1.0))

@@ -187,7 +187,7 @@ class _BitScores(_Scores):
         return [len(directions.strengths) for directions, _, _ in self._found]
 
     def held_out_strengths(self, without: int | None = None) -> FloatArray:
-        """Strengths of the directions on held-out objects: mean over the splits, decreasing, never negative."""
+        """For each view, strengths of the directions on held-out objects: mean over the splits, decreasing."""
         others = [each for number, each in enumerate(self._strengths) if number != without]
         return decreasing_strengths(others or self._strengths)
 
@@ -200,10 +200,10 @@ class _BitScores(_Scores):
         of_splits = self._by_couple.setdefault(setting, [])
         if setting.held_out is not None:
             # The objects that judge the weights must not determine them.
-            strengths = self.held_out_strengths(without=number)[: setting.n_directions]
-            padded = np.zeros(setting.n_directions)
-            padded[: len(strengths)] = strengths
-            setting = replace(setting, held_out=tuple(padded.tolist()))
+            strengths = self.held_out_strengths(without=number)[:, : setting.n_directions]
+            padded = np.zeros((len(strengths), setting.n_directions))
+            padded[:, : strengths.shape[1]] = strengths
+            setting = replace(setting, held_out=tuple(map(tuple, padded.tolist())))
         options, split = self._options, self._splits[number]
         bits = fit_bits(
             fitted,

@@ -124,12 +124,14 @@ class PairTrial:
         couples = self.split.scored
         held_out = decreasing_strengths([held_out_strengths(scored, couples)])
         scores = []
-        for power, strengths in ((1.0, found.strengths), (1.0, held_out)):
+        for strengths in (None, held_out):
             weighted = []
-            for values in scored:
-                weights = strengths**power
-                if strengths is held_out:
-                    weights = weights / (values.std(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny)
+            for side, values in enumerate(scored):
+                if strengths is None:
+                    weights = found.strengths
+                else:
+                    deviations = values.std(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny
+                    weights = strengths[side] / deviations
                 weighted.append(_unit(values * weights.astype(values.dtype)))
             scores.append(_score_of_couples(weighted, couples))
         self.plain_scores[setting] = scores[0]
