@@ -258,7 +258,7 @@ def decreasing_strengths(strengths: list[FloatArray]) -> FloatArray:
     n = min(of_split.shape[1] for of_split in strengths)
     mean = np.mean([of_split[:, :n] for of_split in strengths], axis=0)
     decreasing = [isotonic_regression(of_view, increasing=False).x for of_view in mean]
-    return np.clip(np.array(decreasing), 0.0, 1.0)
+    return np.asarray(np.clip(decreasing, 0.0, 1.0))
 
 
 def _strong(strengths: FloatArray) -> Any:
