@@ -14,6 +14,7 @@ from diffhash.evaluation.pair_score import score_codes
 from diffhash.hashers.refined.fit_options import FitOptions, ViewOptions
 from diffhash.hashers.refined.pair_fit import fit_pairs
 from diffhash.hashers.refined.pair_trial import score_similarities
+from diffhash.pairs.couples import ResolvedCouples
 from tests.strategies import Problem, problems
 
 
@@ -25,7 +26,9 @@ def shared_signal(n, d=(40, 20), seed=0, noise=0.3):
 
 
 def fit(views, pairs, n_bits=16, **kwargs):
-    return fit_pairs(views, pairs, FitOptions(n_bits, **kwargs), progress=None, who=["x", "y"])
+    couples = ResolvedCouples.of_pairs(pairs)
+    who = ["x", "y"][: len(views)]
+    return fit_pairs(views, couples, FitOptions(n_bits, **kwargs), progress=None, who=who)
 
 
 def codes(found, views):
@@ -131,7 +134,8 @@ def test_fixed_choices_are_respected():
     fixed = ViewOptions(("kernel",), ("euclidean",), (4.0,), (0.2,))
 
     options = FitOptions(8, views=(fixed, ViewOptions()), max_iter=0)
-    found = fit_pairs(views, pairs, options, progress=None, who=["x", "y"])
+    couples = ResolvedCouples.of_pairs(pairs)
+    found = fit_pairs(views, couples, options, progress=None, who=["x", "y"])
 
     assert found.chosen.startswith("kernel euclidean, width 4, ridge 0.2")
     assert found.losses == []
@@ -157,7 +161,7 @@ def test_progress_goes_from_0_to_1():
     options = FitOptions(8)
     fit_pairs(
         views,
-        dh.Pairs.aligned(60).resolve(60, 60),
+        ResolvedCouples.of_pairs(dh.Pairs.aligned(60).resolve(60, 60)),
         options,
         progress=lambda done, _: shares.append(done),
         who=["x", "y"],

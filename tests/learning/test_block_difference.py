@@ -126,6 +126,17 @@ def test_directions_that_must_be_exact_and_are_hard_to_find_come_from_the_full_d
     np.testing.assert_allclose(found.strengths, -whole, rtol=1e-10)
 
 
+def test_many_directions_of_a_matrix_that_is_little_larger_are_right(rng, monkeypatch):
+    """Products with that many columns would span more than the whole space."""
+    monkeypatch.setattr(module, "_MIN_KRYLOV_SIZE", 100)
+    matrix = low_rank_blocks(rng, (80, 70, 60), 60, noise=0.1)
+
+    found = block_directions(matrix, 30, exact=False)
+
+    expected = np.linalg.eigvalsh(matrix.dense())[:30]
+    np.testing.assert_allclose(found.strengths, -expected, rtol=1e-6)
+
+
 def test_a_modality_that_says_nothing_in_a_direction_gets_zeros(rng):
     """Its part is a rounding error, which would become a random direction of unit length."""
     one, other = np.linalg.qr(rng.normal(size=(4, 2)))[0].T

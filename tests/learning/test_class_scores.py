@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from diffhash.learning.class_scores import ViewRegression, label_indicators, shared_targets
+import diffhash as dh
+from diffhash.learning.class_scores import ViewRegression, shared_targets
+from diffhash.learning.label_indicators import couple_indicators, label_indicators
 from diffhash.learning.score_bits import class_code_bits, rotated_bits, separated_codes
 from diffhash.maps import LinearMap, MappedView
+from diffhash.pairs.couples import ResolvedCouple, ResolvedCouples
 from diffhash.pairs.labels import LabelGroups
 
 
@@ -42,6 +45,7 @@ def regressions(draw):
     X = rng.normal(size=(n, d)) * rng.uniform(0.5, 2.0, d) + rng.normal(size=d)
     if draw(st.booleans()):
         X[rng.random((n, d)) < 0.4] = 0.0
+    assume(np.ptp(X, axis=0).max() > 0)
     labels = scipy.sparse.csr_array(np.eye(n_classes, dtype=np.float32)[rng.integers(0, n_classes, n)])
     rows = scipy.sparse.csr_array(X) if draw(st.booleans()) else X
     return X, MappedView(rows, LinearMap.fit(rows)), labels, rng
@@ -197,14 +201,41 @@ def test_shared_targets_span_the_differences_between_classes(rng, d):
 
 def test_indicators_of_label_sets_leave_out_labels_of_one_view():
     sets = np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]], dtype=bool)
-    x, y = label_indicators(
+    x, y = couple_indicators(
         LabelGroups(np.array([0, 1]), np.array([0, 0, 1]), 3, scipy.sparse.csr_array(sets))
     )
     np.testing.assert_array_equal(x.toarray(), sets[[0, 1]])
     np.testing.assert_array_equal(y.toarray(), sets[[0, 0, 1]])
-    x, y = label_indicators(LabelGroups(np.array([0, 0]), np.array([1, 2]), 3, scipy.sparse.csr_array(sets)))
+    x, y = couple_indicators(LabelGroups(np.array([0, 0]), np.array([1, 2]), 3, scipy.sparse.csr_array(sets)))
     np.testing.assert_array_equal(x.toarray(), [[1], [1]])
     np.testing.assert_array_equal(y.toarray(), [[1], [0]])
+
+
+def couples_by_label(n_rows, labels):
+    """Couples with labels of their own: a dict of (labels, labels) by (view, view)."""
+    found = []
+    for (u, v), (x, y) in labels.items():
+        pairs = dh.Pairs.from_labels(x) if u == v else dh.Pairs.from_labels(x, y)
+        found.append(ResolvedCouple(u, v, 1.0, pairs.resolve(len(x), None if u == v else len(y))))
+    return ResolvedCouples(n_rows, tuple(found))
+
+
+def test_couples_share_the_labels_that_mark_the_same_rows():
+    """Labels have other numbers in the second couple, because the first has one label more."""
+    x, y, z = np.array([1, 2, 3, 1, 2]), np.array([3, 2, 1, 0]), np.array([2, 3, 3])
+    found = label_indicators(couples_by_label((5, 4, 3), {(0, 1): (x, y), (0, 2): (x, z)}))
+
+    for table, labels in zip(found, (x, y, z), strict=True):
+        np.testing.assert_array_equal(table.toarray(), labels[:, None] == [1, 2, 3])
+
+
+def test_a_view_has_zeros_for_labels_of_other_couples():
+    """The second kind of labels is only within the first view."""
+    x, y, own = np.array([0, 1, 0, 1]), np.array([1, 0]), np.array([5, 5, 7, 7])
+    found = label_indicators(couples_by_label((4, 2), {(0, 1): (x, y), (0, 0): (own, own)}))
+
+    np.testing.assert_array_equal(found[0].toarray(), np.c_[np.eye(2)[x], np.eye(2)[[0, 0, 1, 1]]])
+    np.testing.assert_array_equal(found[1].toarray(), np.c_[np.eye(2)[y], np.zeros((2, 2))])
 
 
 @pytest.mark.parametrize("n_bits", [1, 3, 8])
@@ -225,7 +256,7 @@ def test_thresholds_without_spread_are_the_means(rng):
     for s, w, b in zip(scores, found.weights, found.offsets, strict=True):
         np.testing.assert_allclose((s @ w + b).mean(axis=0), 0, atol=1e-9)
     one = rotated_bits(scores[:1], 12, np.random.default_rng(0))
-    np.testing.assert_array_equal(one.weights[0], one.weights[1])
+    assert len(one.weights) == len(one.offsets) == 1
 
 
 @pytest.mark.parametrize(("n_codes", "n_bits"), [(1, 8), (10, 32), (100, 16), (600, 64)])

@@ -9,13 +9,17 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import diffhash as dh
+from diffhash.learning.block_difference import BlockMatrix
 from diffhash.learning.paired_directions import (
     PrincipalAxes,
+    covariance_blocks,
     held_out_strengths,
     pair_covariance,
     paired_directions,
 )
 from diffhash.maps import LinearMap, MappedView
+from diffhash.pairs.couples import ResolvedCouple, ResolvedCouples
 from tests.strategies import Problem, problems
 
 
@@ -32,9 +36,8 @@ def test_directions_solve_the_generalised_eigenproblem(seed, n, d, e):
     ridges = 0.1, 0.5
     axes = [PrincipalAxes.of(linear_view(V), 100) for V in (X, Y)]
     z = [a.coordinates(linear_view(V)) for a, V in zip(axes, (X, Y), strict=True)]
-    found = paired_directions(
-        z[0].T @ z[1] / n, [a.scales(r) for a, r in zip(axes, ridges, strict=True)], 100
-    )
+    covariances = BlockMatrix((z[0].shape[1], z[1].shape[1]), {(0, 1): z[0].T @ z[1] / n})
+    found = paired_directions(covariances, [a.scales(r) for a, r in zip(axes, ridges, strict=True)], 100)
 
     A, B = X - X.mean(axis=0), Y - Y.mean(axis=0)
     cross = A.T @ B / n
@@ -73,7 +76,7 @@ def test_held_out_strengths_equal_a_loop_over_pairs(problem: Problem):
     k = min(problem.x.shape[1], problem.y.shape[1])
     x, y = problem.x[:, :k], problem.y[:, :k]
     pairs = problem.pairs.resolve(len(x), None if problem.one_view else len(y))
-    found = held_out_strengths(x, None if problem.one_view else y, pairs)
+    found = held_out_strengths([x] if problem.one_view else [x, y], ResolvedCouples.of_pairs(pairs))
     a, b = x - x.mean(axis=0), y - y.mean(axis=0)
     for direction in range(k):
         means = []
@@ -87,15 +90,16 @@ def test_held_out_strengths_equal_a_loop_over_pairs(problem: Problem):
             means.append(sum(products) / max(len(products), 1))
         spread = x[:, direction].std() * y[:, direction].std()
         expected = (means[0] - means[1]) / spread if spread > 0 else 0.0
-        assert found[direction] == pytest.approx(expected, abs=1e-8)
+        assert found[:, direction] == pytest.approx(expected, abs=1e-8)
 
 
 def test_one_view_keeps_only_directions_along_which_partners_agree():
     """A direction along which partners are opposite has a negative eigenvalue and is left out."""
-    found = paired_directions(np.diag([0.5, -0.8]), [np.ones(2)], 2)
+    covariances = BlockMatrix((2,), {(0, 0): np.diag([0.5, -0.8])})
+    found = paired_directions(covariances, [np.ones(2)], 2)
 
     assert found.strengths.tolist() == [0.5]
-    assert np.abs(found.x).tolist() == [[1.0], [0.0]]
+    assert np.abs(found.parts[0]).tolist() == [[1.0], [0.0]]
 
 
 def test_large_float32_features_do_not_overflow():
@@ -111,8 +115,39 @@ def test_pair_covariance_of_aligned_rows_is_nearly_the_covariance():
     """With implied negatives the mean over the negatives is nearly zero."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(500, 3)), rng.normal(size=(500, 2))
-    import diffhash as dh
+    (couple,) = ResolvedCouples.of_pairs(dh.Pairs.aligned(500).resolve(500, 500))
 
-    found = pair_covariance(x, y, dh.Pairs.aligned(500).resolve(500, 500))
+    found = pair_covariance([x, y], couple)
 
     assert np.allclose(found, np.cov(x.T, y.T)[:3, 3:], atol=0.01)
+
+
+def test_directions_of_several_couples_are_those_of_the_whole_block_matrix():
+    """Three views, one couple missing, one within a view."""
+    rng = np.random.default_rng(0)
+    sizes, weights = (4, 3, 5), {(0, 1): 1.0, (1, 2): 2.0, (2, 2): 0.5}
+    values = [rng.normal(size=(30, d)) for d in sizes]
+    couples = []
+    for (u, v), weight in weights.items():
+        pairs = dh.Pairs(positive=(np.arange(15), np.arange(15, 30)))
+        couples.append(ResolvedCouple(u, v, weight, pairs.resolve(30, None if u == v else 30)))
+    scales = [rng.uniform(0.5, 2.0, d) for d in sizes]
+
+    blocks = covariance_blocks(values, ResolvedCouples((30, 30, 30), tuple(couples)))
+    found = paired_directions(blocks, scales, 3)
+
+    whole = np.zeros((12, 12))
+    starts = [0, 4, 7, 12]
+    for couple in couples:
+        u, v = couple.sides
+        block = scales[u][:, None] * pair_covariance(values, couple) * scales[v] * couple.weight
+        block = (block + block.T) / 2 if u == v else block
+        whole[starts[u] : starts[u + 1], starts[v] : starts[v + 1]] = block
+        whole[starts[v] : starts[v + 1], starts[u] : starts[u + 1]] = block.T
+    eigenvalues, vectors = np.linalg.eigh(whole)
+    np.testing.assert_allclose(found.strengths, eigenvalues[::-1][:3])
+    for k in range(3):
+        parts = np.split(vectors[:, ::-1][:, k], starts[1:-1])
+        sign = np.sign(parts[0] @ found.parts[0][:, k])
+        for part, expected in zip(found.parts, parts, strict=True):
+            np.testing.assert_allclose(part[:, k], sign * expected / np.linalg.norm(expected), atol=1e-8)

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
 import diffhash as dh
+from diffhash.learning.couple_loss import CoupleLoss
 from diffhash.learning.pair_loss import PairLoss
 from diffhash.learning.refinement import Affine, refine
 from diffhash.learning.rotation import rotated_frame
+from diffhash.pairs.couples import ResolvedCouple, ResolvedCouples
 
 from ..strategies import problems
 
@@ -100,6 +102,78 @@ def test_weights_per_query_equal_the_explicit_sum_over_queries(seed, one_view, l
     np.testing.assert_allclose(found, approx_fprime(flat, at, 1e-7), atol=1e-5)
 
 
+def slow_weighted_loss(H, G, pairs, m, target):
+    """The loss of listed pairs as a loop; ``pairs`` has (positive, weights), (negative, weights)."""
+    total = 0.0
+    for (index, weights), wanted in zip(pairs, (1.0, target), strict=True):
+        mass = sum(weights)
+        for i, j, w in zip(*index, weights, strict=True):
+            total += w / mass * (H[i] @ G[j] / m - wanted) ** 2
+    return total
+
+
+@pytest.mark.parametrize("negatives", ["listed", "every other pair"])
+def test_weights_of_pairs_equal_a_loop_over_pairs(rng, negatives):
+    n, n_other, m, target = 8, 6, 3, -0.4
+    cells = rng.permutation(n * n_other)
+    positive = cells[:9] // n_other, cells[:9] % n_other
+    weights, negative_weights = rng.uniform(0.1, 3.0, 9), None
+    if negatives == "listed":
+        negative = cells[9:20] // n_other, cells[9:20] % n_other
+        negative_weights = rng.uniform(0.1, 3.0, 11)
+        pairs = dh.Pairs(positive, negative, weights, negative_weights)
+    else:
+        negative = cells[9:] // n_other, cells[9:] % n_other
+        pairs = dh.Pairs(positive, weights=weights)
+    listed = (
+        (positive, weights),
+        (negative, np.ones(len(negative[0])) if negative_weights is None else negative_weights),
+    )
+    H, G = np.tanh(rng.normal(size=(n, m))), np.tanh(rng.normal(size=(n_other, m)))
+
+    value, dH, dG = PairLoss(pairs.resolve(n, n_other), m, target)(H, G)
+
+    def at(flat):
+        both = flat.reshape(-1, m)
+        return slow_weighted_loss(both[:n], both[n:], listed, m, target)
+
+    flat = np.concatenate([H, G]).ravel()
+    assert value == pytest.approx(at(flat))
+    np.testing.assert_allclose(np.concatenate([dH, dG]).ravel(), approx_fprime(flat, at, 1e-7), atol=1e-5)
+
+
+def test_the_loss_of_several_couples_equals_a_loop_over_couples(rng):
+    """Three views with gaps, a couple within the first, and weights."""
+    m, target = 3, -0.3
+    labels = [rng.integers(0, 3, n) for n in (9, 7, 5)]
+    parts = [(0, 1, 1.0), (1, 2, 3.0), (0, 0, 0.5)]
+    couples, losses = [], []
+    for u, v, weight in parts:
+        similar = labels[u][:, None] == labels[v]
+        i, j = np.nonzero(np.triu(np.ones_like(similar), 1) if u == v else np.ones_like(similar))
+        kinds = [(i[similar[i, j] == kind], j[similar[i, j] == kind]) for kind in (True, False)]
+        pairs = dh.Pairs.from_labels(labels[u], None if u == v else labels[v])
+        resolved = pairs.resolve(len(labels[u]), None if u == v else len(labels[v]))
+        couples.append(ResolvedCouple(u, v, weight, resolved))
+        losses.append([(index, np.ones(len(index[0]))) for index in kinds])
+    loss = CoupleLoss(ResolvedCouples((9, 7, 5), tuple(couples)), m, target)
+    codes = [np.tanh(rng.normal(size=(len(each), m))) for each in labels]
+
+    value, gradients = loss(codes)
+
+    def at(flat):
+        views = np.split(flat.reshape(-1, m), [9, 16])
+        terms = [
+            weight * slow_weighted_loss(views[u], views[v], each, m, target)
+            for (u, v, weight), each in zip(parts, losses, strict=True)
+        ]
+        return sum(terms) / 1.5  # the mean weight
+
+    flat = np.concatenate(codes).ravel()
+    assert value == pytest.approx(at(flat))
+    np.testing.assert_allclose(np.concatenate(gradients).ravel(), approx_fprime(flat, at, 1e-7), atol=1e-5)
+
+
 def test_loss_uses_all_negatives_by_label_if_positives_are_sampled(rng):
     labels = rng.integers(0, 3, 12)
     pairs = dh.Pairs.from_labels(labels, labels, n_positive=7, random_state=0)
@@ -118,24 +192,21 @@ def test_refinement_lowers_its_loss_and_reports_progress(rng, one_view):
     x = rng.normal(size=(3, 4))[labels] + 0.3 * rng.normal(size=(60, 4))
     y = rng.normal(size=(3, 5))[labels] + 0.3 * rng.normal(size=(60, 5))
     pairs = dh.Pairs.from_labels(labels) if one_view else dh.Pairs.from_labels(labels, labels)
-    loss = PairLoss(pairs.resolve(60, None if one_view else 60), 6, -1.0)
-    w_x = rng.normal(size=(4, 6))
-    w_y = w_x if one_view else rng.normal(size=(5, 6))
-    start = Affine((w_x, w_y), (np.zeros(6), np.zeros(6)))
+    loss = CoupleLoss(ResolvedCouples.of_pairs(pairs.resolve(60, None if one_view else 60)), 6, -1.0)
+    views = [x] if one_view else [x, y]
+    start = Affine(tuple(rng.normal(size=(X.shape[1], 6)) for X in views), tuple(np.zeros(6) for _ in views))
     seen = []
 
     def value(affine):
-        H = np.tanh(x @ affine.weights[0] + affine.offsets[0])
-        return loss(H, H if one_view else np.tanh(y @ affine.weights[1] + affine.offsets[1]))[0]
+        sides = zip(views, affine.weights, affine.offsets, strict=True)
+        return loss([np.tanh(X @ w + b) for X, w, b in sides])[0]
 
-    found, _ = refine(
-        x, None if one_view else y, loss, start, penalty=1e-4, progress=lambda i, f: seen.append((i, f))
-    )
+    found, _ = refine(views, loss, start, penalty=1e-4, progress=lambda i, f: seen.append((i, f)))
 
     assert value(found) < 0.5 * value(start)
     assert [i for i, _ in seen] == list(range(1, len(seen) + 1))
     assert seen[-1][1] <= seen[0][1]
-    again, _ = refine(x, None if one_view else y, loss, start, penalty=1e-4)
+    again, _ = refine(views, loss, start, penalty=1e-4)
     np.testing.assert_array_equal(found.weights[0], again.weights[0])
 
 
@@ -150,11 +221,11 @@ def test_scales_have_the_same_effect_as_scaled_features(rng, one_view):
     pairs = dh.Pairs.from_labels(*[labels] * len(views)).resolve(*[80] * len(views))
     scaled = [X * s for X, s in zip(views, scales, strict=True)]
     weights = [rng.normal(size=(len(s), 6)) for s in scales]
-    start = Affine((weights[0], weights[-1]), (np.zeros(6), np.zeros(6)))
+    start = Affine(tuple(weights), tuple(np.zeros(6) for _ in weights))
+    loss = CoupleLoss(ResolvedCouples.of_pairs(pairs), 6, -1.0)
     found = []
     for features, factors in ((views, scales), (scaled, [np.ones_like(s) for s in scales])):
-        x, y = features[0], None if one_view else features[1]
-        refined, _ = refine(x, y, PairLoss(pairs, 6, -1.0), start, penalty=1e-3, scales=factors, max_iter=5)
+        refined, _ = refine(features, loss, start, penalty=1e-3, scales=factors, max_iter=5)
         found.append(refined)
     refined, other_refined = found
     np.testing.assert_allclose(refined.weights[0], other_refined.weights[0], atol=1e-7)

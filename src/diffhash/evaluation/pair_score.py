@@ -17,7 +17,8 @@ def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, queries: str =
 
     If both positive and negative pairs are listed, the score is the probability that a positive pair is
     nearer than a negative one. Otherwise all pairs are known (from labels, or because every pair that is not
-    listed is negative), and the score is the mean average precision of both directions.
+    listed is negative), and the score is the mean average precision of both directions. If pairs have weights, a
+    query counts by the sum of the weights of its positives.
 
     Parameters
     ----------
@@ -29,8 +30,11 @@ def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, queries: str =
     """
     if pairs.positive is not None and pairs.negative is not None:
         near, far = (
-            np.bincount(np.bitwise_count(x[i] ^ y[j]).sum(axis=1), minlength=8 * x.shape[1] + 1).astype(float)
-            for i, j in (pairs.positive, pairs.negative)
+            np.bincount(np.bitwise_count(x[i] ^ y[j]).sum(axis=1), weights, 8 * x.shape[1] + 1).astype(float)
+            for (i, j), weights in (
+                (pairs.positive, pairs.positive_weights),
+                (pairs.negative, pairs.negative_weights),
+            )
         )
         nearer = np.cumsum(near) - near / 2
         return float(nearer @ far / (near.sum() * far.sum()))
@@ -38,6 +42,15 @@ def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, queries: str =
     if queries != "x" and not pairs.one_view:
         tables.append(_table(y, x, pairs, flip=True))
     values = [average_precision(table) for table in tables]
+    if pairs.positive is not None and pairs.positive_weights is not None:
+        sides = pairs.positive[:: -1 if queries == "y" else 1]
+        rows = [np.concatenate(sides)] if pairs.one_view else sides
+        each = np.tile(pairs.positive_weights, 2 if pairs.one_view else 1)
+        means = [
+            np.bincount(i, each, minlength=len(v)) @ np.nan_to_num(v) / each.sum()
+            for i, v in zip(rows, values, strict=False)
+        ]
+        return float(np.mean(means))
     return float(np.mean([0.0 if np.isnan(v).all() else np.nanmean(v) for v in values]))
 
 

@@ -171,7 +171,8 @@ def block_directions(matrix: BlockMatrix, n_directions: int, *, exact: bool) -> 
 def _most_negative(matrix: BlockMatrix, count: int, *, exact: bool) -> tuple[FloatArray, FloatArray]:
     """The most negative eigenvalues, increasing, and their eigenvectors as columns."""
     size = matrix.offsets[-1]
-    if size >= _MIN_KRYLOV_SIZE and 4 * (count + _MORE_COLUMNS) <= size:
+    # All columns together must fit into the space: what is left over would be rounding errors.
+    if size >= _MIN_KRYLOV_SIZE and (1 + _KRYLOV_STEPS) * (count + _MORE_COLUMNS) <= size:
         values, vectors, error = _krylov_eigenvectors(matrix, count)
         # If many eigenvalues are nearly equal, only the slower full decomposition finds the vectors exactly.
         if not exact or error <= 1e-8:

@@ -26,10 +26,9 @@ import scipy.sparse
 
 from ..errors import InputError
 from ..maps import MappedView
-from ..pairs.labels import LabelGroups
 from ..types import FloatArray, IntArray
 
-__all__ = ["RIDGES", "ViewRegression", "label_indicators", "shared_targets"]
+__all__ = ["RIDGES", "ViewRegression", "shared_targets"]
 
 #: Ridges that are compared, in multiples of the largest variance.
 RIDGES = 10.0 ** np.arange(-7, 1.25, 0.5)
@@ -38,28 +37,6 @@ _SMALLEST_VARIANCE = 1e-7
 #: A regression goes through a row if the leverage of the row differs from 1 by less than this. The quotient of
 #: two smaller differences would be wrong in single precision.
 _SMALLEST_REMAINDER = 1e-3
-
-
-def label_indicators(groups: LabelGroups) -> tuple[Any, Any]:
-    """For each view, a sparse matrix (n, n_labels) with a 1 for every label of a row.
-
-    Labels that only one view has are left out: no pair is similar because of them.
-
-    Examples
-    --------
-    >>> x, y = label_indicators(LabelGroups(np.array([0, 1, 2]), np.array([1, 0]), 3))
-    >>> x.toarray()
-    array([[1., 0.],
-           [0., 1.],
-           [0., 0.]], dtype=float32)
-    """
-    if groups.sets is None:
-        of_group = scipy.sparse.eye_array(groups.n_groups, dtype=np.float32, format="csr")
-    else:
-        of_group = scipy.sparse.csr_array(groups.sets.astype(np.float32))
-    x, y = of_group[groups.x], of_group[groups.y]
-    common = np.flatnonzero((_column_sums(x) > 0) & (_column_sums(y) > 0))
-    return x[:, common], y[:, common]
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ Each set is divided by its size, so the weight of a set does not depend on how m
 labels, positives may instead have *weights per query*: a pair has the weight
 :math:`\frac1{2n} \frac1{a_i} + \frac1{2n'} \frac1{b_j}`, where :math:`a_i` and :math:`b_j` count the positives
 of its two objects. Every object then has the same weight as a query. Otherwise an object of a large
-class would have a larger weight.
+class would have a larger weight. Listed pairs may have weights of their own, which are divided by their sum.
 
 Expanding the squares leaves sums of :math:`(h_i^T g_j)^2` and of :math:`h_i^T g_j`. Over all pairs these
 are :math:`\langle H^T H, G^T G \rangle` and :math:`(\sum h)^T (\sum g)`. Over the pairs that labels make
@@ -69,7 +69,7 @@ class PairLoss:
     ) -> None:
         m = n_bits
         v = 1.0 / max(pairs.n_negative, 1)
-        # Coefficients of a positive pair of weight 1, and of a negative pair.
+        # Coefficients of a positive pair of weight 1, and of a negative pair without a weight.
         positive = positive_weight * np.array([1.0 / m**2, -2.0 / m])
         negative = np.array([v / m**2, -2 * v * negative_target / m])
         self.constant = positive_weight + negative_target**2
@@ -80,7 +80,7 @@ class PairLoss:
         self._similar_groups: list[FloatArray] = []
         self._groups = _GroupSums(pairs.groups) if pairs.groups is not None else None
         if pairs.negative is not None:
-            self._listed.append((pairs.negative, negative))
+            self._listed.append((pairs.negative, _by_pair(negative, pairs.negative_weights)))
         else:
             self._all_pairs += negative / (2 if pairs.one_view else 1)
         self._add_positives(pairs, positive, negative, per_query=per_query)
@@ -95,7 +95,7 @@ class PairLoss:
     ) -> None:
         # Implied negatives are all pairs except the positives, so positives also subtract `negative`.
         implied = np.zeros(2) if pairs.negative is not None else negative
-        uniform = positive / max(pairs.n_positive, 1)
+        uniform = _by_pair(positive / max(pairs.n_positive, 1), pairs.positive_weights)
         if pairs.groups is not None and (pairs.positive is None or pairs.labelled):
             # Negatives are all pairs without a common label, whichever positives were drawn.
             weights: list[FloatArray] = [np.zeros(pairs.groups.n_groups)] * 2
@@ -144,6 +144,13 @@ class PairLoss:
         return loss
 
 
+def _by_pair(uniform: FloatArray, weights: FloatArray | None) -> FloatArray:
+    """Coefficients of pairs without weights, of shape (2,), or with weights, of shape (n_pairs, 2)."""
+    if weights is None or not len(weights):
+        return uniform
+    return np.outer(weights / weights.mean(), uniform)
+
+
 def _positive_weights(pairs: ResolvedPairs, *, per_query: bool) -> list[FloatArray]:
     """For each view and group, its part of the weight of a positive pair; see :class:`PairLoss`."""
     groups = pairs.groups
@@ -190,14 +197,19 @@ def _add_rows(H: Any, G: Any, dH: Any, dG: Any, rows: Any, q: Any, c: Any) -> fl
 def _add_listed(
     H: Any, G: Any, dH: Any, dG: Any, index: PairIndex, matrix: Any, coefficients: FloatArray
 ) -> float:
-    """Add the gradients of listed pairs in place; return the loss. ``matrix`` has an entry per pair."""
-    q, c = coefficients
+    """Add the gradients of listed pairs in place; return the loss. ``matrix`` has an entry per pair.
+
+    The coefficients are (q, c), or one such row for each pair.
+    """
+    q, c = coefficients.T
     products = np.einsum("ij,ij->i", H[index[0]], G[index[1]])
     # The pairs of a resolved list are sorted by row, in the order of the values of a CSR matrix.
     matrix.data = (2 * q * products + c).astype(H.dtype)
     dH += matrix @ G
     dG += matrix.T @ H
-    return float(q * float(np.vdot(products, products)) + c * float(products.sum(dtype=np.float64)))
+    if coefficients.ndim == 1:
+        return float(q * float(np.vdot(products, products)) + c * float(products.sum(dtype=np.float64)))
+    return float(np.sum(q * np.square(products, dtype=np.float64) + c * products))
 
 
 class _GroupSums:

@@ -1,4 +1,4 @@
-r"""Regularised canonical correlation analysis: directions of two views along which partners agree.
+r"""Regularised canonical correlation analysis: directions of all views along which partners agree.
 
 Let :math:`z` and :math:`z'` be coordinates along the principal components of the two views, with variances
 :math:`s` and :math:`s'`, and M the mean of :math:`z z'^T` over the positive pairs minus its mean over the
@@ -8,10 +8,15 @@ negative pairs. The directions are the singular vectors of
 
 and their strengths are the singular values. The ridges :math:`\lambda, \lambda'` damp components with little
 variance, whose correlations are mostly chance.
+
+With several couples of views, each couple has such a matrix, times its weight. All of them are the blocks of one
+symmetric matrix, and its eigenvectors of the largest eigenvalues, split by view, are the directions
+(:mod:`.block_difference`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +26,15 @@ import scipy.sparse
 from scipy.optimize import isotonic_regression
 
 from ..maps import LinearMap, MappedView
-from ..pairs.resolved import ResolvedPairs
+from ..pairs.couples import ResolvedCouple, ResolvedCouples
 from ..types import FloatArray
+from .block_difference import BlockMatrix, block_directions
 from .view_difference import DifferenceSettings, view_difference
 
 __all__ = [
     "PairedDirections",
     "PrincipalAxes",
+    "covariance_blocks",
     "decreasing_strengths",
     "held_out_strengths",
     "pair_covariance",
@@ -124,55 +131,68 @@ class PairedDirections:
 
     Attributes
     ----------
-    x, y : arrays of shape (rank, n_directions), (rank', n_directions)
-        Orthonormal columns. Both are the same array with one view.
+    parts : tuple of arrays of shape (rank, n_directions)
+        For each view, columns of unit length. With several couples, a column is zero if the view says nothing there.
     strengths : array of shape (n_directions,), decreasing
     """
 
-    x: FloatArray
-    y: FloatArray
+    parts: tuple[FloatArray, ...]
     strengths: FloatArray
 
 
-def pair_covariance(x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs) -> FloatArray:
+def pair_covariance(values: Sequence[FloatArray], couple: ResolvedCouple) -> FloatArray:
     """Mean product of coordinates over the positive pairs minus that over the negatives, (rank, rank').
 
     Parameters
     ----------
-    x, y : arrays of shape (n, rank), (n', rank')
-        Coordinates; ``y`` is None for one view.
-    pairs : ResolvedPairs
+    values : list of arrays of shape (n, rank)
+        Coordinates of each view.
+    couple : ResolvedCouple
     """
-    views = [MappedView(side, LinearMap(np.zeros(side.shape[1]))) for side in ((x,) if y is None else (x, y))]
+    x, y = (MappedView(values[side], LinearMap(np.zeros(values[side].shape[1]))) for side in couple.sides)
     # Separate sums also work if one of the two sets is empty.
     settings = DifferenceSettings(gamma=1.0, separate_sums=True)
-    return np.asarray(-view_difference(views[0], views[-1], pairs, settings))
+    return np.asarray(-view_difference(x, x if couple.within else y, couple.pairs, settings))
+
+
+def covariance_blocks(
+    values: Sequence[FloatArray],
+    couples: ResolvedCouples,
+    covariance: Callable[[Sequence[FloatArray], ResolvedCouple], FloatArray] = pair_covariance,
+) -> BlockMatrix:
+    """The covariances of all couples, times their weights."""
+    blocks = {couple.sides: couple.weight * covariance(values, couple) for couple in couples}
+    return BlockMatrix(tuple(each.shape[1] for each in values), blocks)
 
 
 def paired_directions(
-    covariance: FloatArray, scales: list[FloatArray], max_directions: int
+    covariances: BlockMatrix, scales: Sequence[FloatArray], max_directions: int
 ) -> PairedDirections:
-    """The leading singular vectors of the scaled covariance; with one view, its positive eigenvectors.
+    """The leading eigenvectors of the scaled covariances; with one couple of two views, singular vectors.
 
     Parameters
     ----------
-    covariance : array of shape (rank, rank')
-        See :func:`pair_covariance`.
-    scales : one or two arrays of shape (rank,), (rank',)
-        See :meth:`PrincipalAxes.scales`.
+    covariances : BlockMatrix
+        See :func:`covariance_blocks`.
+    scales : list of arrays of shape (rank,)
+        Of each view, see :meth:`PrincipalAxes.scales`.
     max_directions : int
 
     Examples
     --------
-    >>> found = paired_directions(np.diag([0.2, 0.9]), [np.ones(2), np.ones(2)], max_directions=1)
-    >>> abs(found.x.T).round(6), found.strengths.round(6)
+    >>> covariances = BlockMatrix((2, 2), {(0, 1): np.diag([0.2, 0.9])})
+    >>> found = paired_directions(covariances, [np.ones(2), np.ones(2)], max_directions=1)
+    >>> abs(found.parts[0].T).round(6), found.strengths.round(6)
     (array([[0., 1.]]), array([0.9]))
     """
+    if len(covariances.blocks) > 1:
+        return _joint_directions(covariances.scaled(scales), max_directions)
+    (covariance,) = covariances.blocks.values()
     matrix = scales[0][:, None] * covariance * scales[-1]
     if len(scales) == 1:
         strengths, vectors = _decreasing((matrix + matrix.T) / 2, max_directions)
         kept = _strong(strengths)
-        return PairedDirections(vectors[:, kept], vectors[:, kept], np.maximum(strengths[kept], 0.0))
+        return PairedDirections((vectors[:, kept],), np.maximum(strengths[kept], 0.0))
     flip = matrix.shape[0] > matrix.shape[1]
     matrix = matrix.T if flip else matrix
     squares, left = _decreasing(matrix @ matrix.T, max_directions)
@@ -180,26 +200,43 @@ def paired_directions(
     kept = _strong(strengths)
     left, strengths = left[:, kept], strengths[kept]
     right = matrix.T @ left / np.maximum(strengths, np.finfo(np.float64).tiny)
-    x, y = (right, left) if flip else (left, right)
-    return PairedDirections(x, y, strengths)
+    return PairedDirections((right, left) if flip else (left, right), strengths)
 
 
-def held_out_strengths(x: FloatArray, y: FloatArray | None, pairs: ResolvedPairs) -> FloatArray:
-    """Strengths of directions on objects that did not take part in learning them, (n_directions,).
+def _joint_directions(matrix: BlockMatrix, max_directions: int) -> PairedDirections:
+    """Eigenvectors of the largest eigenvalues of several couples, split by view."""
+    opposite = BlockMatrix(
+        matrix.sizes, {(u, v): -(b + b.T) / 2 if u == v else -b for (u, v), b in matrix.blocks.items()}
+    )
+    found = block_directions(opposite, max_directions, exact=False)
+    kept = _strong(found.strengths)
+    return PairedDirections(tuple(part[kept].T for part in found.parts), found.strengths[kept])
+
+
+def held_out_strengths(values: Sequence[FloatArray], couples: ResolvedCouples) -> FloatArray:
+    """Strengths of directions on objects that did not take part in learning them, (n_views, n_directions).
 
     For each direction: the mean product of the values over the positive pairs, minus that over the negative
     pairs, in units of the standard deviations. With aligned rows this is nearly the correlation. Strengths
-    on the learning objects are too large if features are many.
+    on the learning objects are too large if features are many. A view has the weighted mean over its couples: one
+    view may say nothing along a direction that two others share.
 
     Parameters
     ----------
-    x, y : arrays of shape (n, n_directions), (n', n_directions)
-        Values of new objects along the directions; ``y`` is None for one view.
-    pairs : ResolvedPairs
+    values : list of arrays of shape (n, n_directions)
+        Values of new objects of each view along the directions.
+    couples : ResolvedCouples
     """
-    covariances = np.diagonal(pair_covariance(x, y, pairs))
-    spread = x.std(axis=0, dtype=np.float64) * (x if y is None else y).std(axis=0, dtype=np.float64)
-    return np.asarray(np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0))
+    deviations = [side.std(axis=0, dtype=np.float64) for side in values]
+    found, total = np.zeros((len(values), len(deviations[0]))), np.zeros((len(values), 1))
+    for couple in couples:
+        covariances = np.diagonal(pair_covariance(values, couple))
+        spread = deviations[couple.first] * deviations[couple.second]
+        strengths = np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0)
+        for side in set(couple.sides):
+            found[side] += couple.weight * strengths
+            total[side] += couple.weight
+    return np.asarray(found / np.where(total > 0, total, 1.0))
 
 
 def decreasing_strengths(strengths: list[FloatArray]) -> FloatArray:
@@ -208,14 +245,20 @@ def decreasing_strengths(strengths: list[FloatArray]) -> FloatArray:
     Directions of different splits differ, but the first ones of each are its strongest. Single held-out
     strengths are noisy; the nearest decreasing sequence averages neighbours.
 
+    Parameters
+    ----------
+    strengths : list of arrays of shape (n_views, n_directions)
+        Of each split, see :func:`held_out_strengths`.
+
     Examples
     --------
-    >>> decreasing_strengths([np.array([0.9, 0.3, 0.5, -0.1])])
-    array([0.9, 0.4, 0.4, 0. ])
+    >>> decreasing_strengths([np.array([[0.9, 0.3, 0.5, -0.1]])])
+    array([[0.9, 0.4, 0.4, 0. ]])
     """
-    n = min(map(len, strengths))
-    mean = np.mean([of_split[:n] for of_split in strengths], axis=0)
-    return np.asarray(np.clip(isotonic_regression(mean, increasing=False).x, 0.0, 1.0))
+    n = min(of_split.shape[1] for of_split in strengths)
+    mean = np.mean([of_split[:, :n] for of_split in strengths], axis=0)
+    decreasing = [isotonic_regression(of_view, increasing=False).x for of_view in mean]
+    return np.asarray(np.clip(decreasing, 0.0, 1.0))
 
 
 def _strong(strengths: FloatArray) -> Any:

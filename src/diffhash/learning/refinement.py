@@ -1,7 +1,7 @@
 r"""Minimise the loss over pairs by L-BFGS, with tanh in place of the sign.
 
-The codes of the two views are relaxed to :math:`h_i = \tanh(P z_i + a)` and
-:math:`g_j = \tanh(Q z'_j + b)`. Projections and thresholds are then optimised together.
+The codes of each view are relaxed to :math:`h_i = \tanh(P z_i + a)`. The projections and thresholds of all
+views are then optimised together.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import scipy.optimize
 
 from ..types import FloatArray
-from .pair_loss import PairLoss
+from .couple_loss import CoupleLoss
 
 __all__ = ["Affine", "Progress", "refine"]
 
@@ -26,16 +26,15 @@ Progress = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class Affine:
-    """Weights (n_features, n_bits) and offsets (n_bits,) of each side; with one view both sides are equal."""
+    """Weights (n_features, n_bits) and offsets (n_bits,) of each view."""
 
-    weights: tuple[FloatArray, FloatArray]
-    offsets: tuple[FloatArray, FloatArray]
+    weights: tuple[FloatArray, ...]
+    offsets: tuple[FloatArray, ...]
 
 
 def refine(
-    x: FloatArray,
-    y: FloatArray | None,
-    loss: PairLoss,
+    views: Sequence[FloatArray],
+    loss: CoupleLoss,
     start: Affine,
     *,
     penalty: float,
@@ -49,13 +48,13 @@ def refine(
 
     Parameters
     ----------
-    x, y : arrays of shape (n, d), (n', d')
-        Features of each view; ``y`` is None for one view.
-    loss : PairLoss
+    views : list of arrays of shape (n, d)
+        Features of each view.
+    loss : CoupleLoss
     start : Affine
     penalty : float
         This number times the mean squared length of the weights of a bit is added to the loss.
-    scales : one or two arrays of shape (d,), (d',), optional
+    scales : list of arrays of shape (d,), optional
         Factors that whiten the features, so that the penalty treats all of them alike. No scaled copy
         of the features is made.
     slopes : increasing numbers
@@ -71,7 +70,7 @@ def refine(
     -------
     Affine, and whether the last round converged
     """
-    objective = _Objective([x] if y is None else [x, y], loss, start.weights[0].shape[1], penalty, scales)
+    objective = _Objective(views, loss, start.weights[0].shape[1], penalty, scales)
     counter = _IterationCounter(progress)
     theta, converged = objective.pack(start), True
     for number, slope in enumerate(slopes, 1):
@@ -90,7 +89,7 @@ def refine(
         )
         theta, converged = found.x, bool(found.success)
     weights, offsets = objective.unpack(theta)
-    return Affine((weights[0], weights[-1]), (offsets[0], offsets[-1])), converged
+    return Affine(tuple(weights), tuple(offsets)), converged
 
 
 class _IterationCounter:
@@ -108,12 +107,12 @@ class _IterationCounter:
 
 
 class _Objective:
-    """The penalised loss as a function of one flat vector: weights of each side, then offsets of each side.
+    """The penalised loss as a function of one flat vector: weights of each view, then offsets of each view.
 
     Parameters
     ----------
-    sides : one or two arrays of shape (n, d), (n', d')
-    loss : PairLoss
+    views : list of arrays of shape (n, d)
+    loss : CoupleLoss
     n_bits : int
     penalty, scales
         See :func:`refine`.
@@ -121,39 +120,35 @@ class _Objective:
 
     def __init__(
         self,
-        sides: list[FloatArray],
-        loss: PairLoss,
+        views: Sequence[FloatArray],
+        loss: CoupleLoss,
         n_bits: int,
         penalty: float,
         scales: Sequence[FloatArray] | None,
     ) -> None:
-        self._sides = sides
+        self._views = views
         self._loss = loss
         self._n_bits = n_bits
         self._penalty_per_bit = penalty / n_bits
-        self._dtype = sides[0].dtype
-        self._scales = [s[:, None] for s in scales] if scales is not None else [np.ones((1, 1))] * len(sides)
+        self._dtype = views[0].dtype
+        self._scales = [s[:, None] for s in scales] if scales is not None else [np.ones((1, 1))] * len(views)
 
     def pack(self, affine: Affine) -> FloatArray:
         """The flat vector of an affine function."""
-        n_sides = len(self._sides)
-        weights, offsets = affine.weights[:n_sides], affine.offsets[:n_sides]
-        return np.concatenate([*(w.ravel() for w in weights), *offsets]).astype(np.float64)
+        return np.concatenate([*(w.ravel() for w in affine.weights), *affine.offsets]).astype(np.float64)
 
     def unpack(self, theta: FloatArray) -> tuple[list[FloatArray], list[FloatArray]]:
-        """Weights and offsets of each side: inverse of :meth:`pack`."""
-        n_sides, m = len(self._sides), self._n_bits
-        sizes = [side.shape[1] * m for side in self._sides]
-        parts = np.split(theta, np.cumsum([*sizes, *[m] * n_sides])[:-1])
-        return [p.reshape(-1, m) for p in parts[:n_sides]], parts[n_sides:]
+        """Weights and offsets of each view: inverse of :meth:`pack`."""
+        n_views, m = len(self._views), self._n_bits
+        sizes = [view.shape[1] * m for view in self._views]
+        parts = np.split(theta, np.cumsum([*sizes, *[m] * n_views])[:-1])
+        return [p.reshape(-1, m) for p in parts[:n_views]], parts[n_views:]
 
     def __call__(self, theta: FloatArray, slope: float) -> tuple[float, FloatArray]:
         """The loss and its gradient at a flat vector."""
         weights, offsets = self.unpack(theta)
         codes = self._codes(weights, offsets, slope)
-        value, *gradients = self._loss(codes[0], codes[-1])
-        if len(self._sides) == 1:
-            gradients = [gradients[0] + gradients[1]]
+        value, gradients = self._loss(codes)
         for code, gradient in zip(codes, gradients, strict=True):
             # The derivative of tanh is 1 - tanh^2. It overwrites the codes, which are not needed any more.
             np.multiply(code, code, out=code)
@@ -161,17 +156,17 @@ class _Objective:
             gradient *= code
             gradient *= slope
         pieces = []
-        for side, scale, gradient, w in zip(self._sides, self._scales, gradients, weights, strict=True):
+        for view, scale, gradient, w in zip(self._views, self._scales, gradients, weights, strict=True):
             value += self._penalty_per_bit * float(np.vdot(w, w))
-            pieces.append((scale * (side.T @ gradient) + 2 * self._penalty_per_bit * w).ravel())
+            pieces.append((scale * (view.T @ gradient) + 2 * self._penalty_per_bit * w).ravel())
         pieces += [gradient.sum(axis=0, dtype=np.float64) for gradient in gradients]
         return value, np.concatenate(pieces)
 
     def _codes(self, weights: list[FloatArray], offsets: list[FloatArray], slope: float) -> list[FloatArray]:
-        """Relaxed codes of each side."""
+        """Relaxed codes of each view."""
         codes = []
-        for side, scale, w, b in zip(self._sides, self._scales, weights, offsets, strict=True):
-            values = side @ (slope * scale * w).astype(self._dtype)
+        for view, scale, w, b in zip(self._views, self._scales, weights, offsets, strict=True):
+            values = view @ (slope * scale * w).astype(self._dtype)
             values += (slope * b).astype(self._dtype)
             codes.append(np.tanh(values, out=values))
         return codes

@@ -1,6 +1,6 @@
 """Bits from class scores: rotations, class codes, and thresholds that are spread apart.
 
-Scores of both views have the same axes (see :mod:`.class_scores`). A bit is the sign of an affine function
+Scores of all views have the same axes (see :mod:`.class_scores`). A bit is the sign of an affine function
 of the scores.
 """
 
@@ -30,7 +30,8 @@ def rotated_bits(
 
     Parameters
     ----------
-    scores : one or two arrays of shape (n, n_scores)
+    scores : list of arrays of shape (n, n_scores)
+        Of each view.
     n_bits : int
         With more bits than scores there are several rotations.
     rng : Generator
@@ -52,7 +53,7 @@ def rotated_bits(
         offsets = [-_quantiles(v, 0.5 + spread * levels) for v in values]
     else:
         offsets = [-v.mean(axis=0, dtype=np.float64) for v in values]
-    return Affine((mixes[0], mixes[-1]), (offsets[0], offsets[-1]))
+    return Affine(tuple(mixes), tuple(offsets))
 
 
 def class_code_bits(
@@ -62,7 +63,8 @@ def class_code_bits(
 
     Parameters
     ----------
-    scores : one or two arrays of shape (n, n_scores)
+    scores : list of arrays of shape (n, n_scores)
+        Of each view.
     targets : array of shape (n_labels, n_scores)
         Axes of the scores.
     n_bits : int
@@ -72,7 +74,7 @@ def class_code_bits(
     spreads = [float((s @ mix.astype(s.dtype)).std()) or 1.0 for s in scores]
     mixes = [np.asarray(mix / spread) for spread in spreads]
     offsets = [-(s.mean(axis=0, dtype=np.float64) @ m) for s, m in zip(scores, mixes, strict=True)]
-    return Affine((mixes[0], mixes[-1]), (offsets[0], offsets[-1]))
+    return Affine(tuple(mixes), tuple(offsets))
 
 
 def separated_codes(n_codes: int, n_bits: int, rng: np.random.Generator) -> FloatArray:
@@ -96,14 +98,14 @@ def separated_codes(n_codes: int, n_bits: int, rng: np.random.Generator) -> Floa
 
 
 def _leading_directions(scores: list[FloatArray], limit: int) -> FloatArray:
-    """The leading principal directions of the scores of both views, (n_scores, at most ``limit``)."""
+    """The leading principal directions of the scores of all views, (n_scores, at most ``limit``)."""
     n_scores = scores[0].shape[1]
     if n_scores <= limit:
         return np.eye(n_scores)
     total = np.zeros((n_scores, n_scores))
     for side in scores:
         centred = side - side.mean(axis=0)
-        # Both views have the same weight.
+        # All views have the same weight.
         total += np.asarray(centred.T @ centred, dtype=np.float64) / max(
             float(np.vdot(centred, centred)), 1e-300
         )

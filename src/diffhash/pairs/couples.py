@@ -58,7 +58,7 @@ class ResolvedCouples:
     n_rows : tuple of int
         Number of rows of each modality.
     couples : tuple of ResolvedCouple
-        At least one.
+        At least one in the input of ``fit``.
     """
 
     n_rows: tuple[int, ...]
@@ -86,6 +86,12 @@ class ResolvedCouples:
         """The pairs between some rows of each modality, see :meth:`ResolvedPairs.subset`."""
         couples = [replace(c, pairs=c.pairs.subset(rows[c.first], rows[c.second])) for c in self.couples]
         return ResolvedCouples(tuple(map(len, rows)), tuple(couples))
+
+    def learnable(self) -> ResolvedCouples:
+        """Only the couples that have a positive and a negative pair; there may be none."""
+        return replace(
+            self, couples=tuple(c for c in self.couples if c.pairs.n_positive and c.pairs.n_negative)
+        )
 
     def listed(
         self, n_positive: int, n_negative: int, rng: np.random.Generator, *, caller: str

@@ -119,9 +119,7 @@ def _whole_split(
 ) -> HeldOutCouples:
     parts = []
     for rows in (fit, scored):
-        part = couples.subset(rows)
-        kept = [c for c in part if c.pairs.n_positive and c.pairs.n_negative]
-        parts.append(ResolvedCouples(part.n_rows, tuple(kept)))
+        parts.append(couples.subset(rows).learnable())
     return HeldOutCouples(tuple(fit), tuple(scored), *parts)
 
 

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...errors import PairsError, ParameterError, WeakModelWarning
+from ...errors import ParameterError, WeakModelWarning
 from ...learning.class_scores import RIDGES
 from ...maps import FeatureMap, KernelMap
 from ...maps.representation import METRICS
 from ...model import FitReport
+from ...pairs.couples import ResolvedCouples
 from ...types import FloatArray
 from ...validation import by_modality, check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
@@ -25,6 +26,9 @@ __all__ = ["RefinedHash"]
 T = TypeVar("T")
 #: Choices for the refinement with labels, the default first.
 _LABEL_PENALTIES, _LABEL_TARGETS = (0.001,), (-0.3, 0.0)
+#: Names of the scores.
+_PRECISION = "mean average precision"
+_NEARER = "probability that a positive pair is nearer than a negative one"
 #: A model is weak if its score is below this multiple of chance and below this share of the way to 1.
 _WEAK_FACTOR, _WEAK_SHARE = 2.0, 0.02
 
@@ -36,10 +40,11 @@ class RefinedHash(BaseHasher):
     leave-one-out error, which is known in closed form, chooses the representation of each view and its
     ridge. The class scores are then rotated to bits, or multiplied by class codes, or refined: projections
     and thresholds minimise the paper's squared pair loss together, with tanh in place of the sign.
-    Cross-fitting chooses among these.
+    Cross-fitting chooses among these. Labels that several couples of modalities share are shared by their scores.
 
     With **pairs** alone, each view is whitened with its own ridge, and the paper's singular value
-    decomposition gives paired directions (canonical correlation analysis). They are weighted by their
+    decomposition gives paired directions (canonical correlation analysis); with several couples of modalities, the
+    eigenvectors of the block matrix of all couples do. They are weighted by their
     strength and rotated to bits, or refined. Held-out objects choose representations, ridges and all that
     follows. Labels whose classes mostly have one object count as pairs.
 
@@ -77,6 +82,9 @@ class RefinedHash(BaseHasher):
         the median as its threshold.
     validation_share : float
         Share of the training objects that is held out in each split of a comparison.
+    couple_weights : dict of float by (modality, modality), or None
+        How much each couple of modalities counts; couples that are not named count 1. With one couple it
+        has no effect.
     progress : function or None
         Called as ``progress(done, message)`` with the share of the work that is done, 0 to 1.
     random_state : int or None
@@ -99,6 +107,10 @@ class RefinedHash(BaseHasher):
 
     Notes
     -----
+    There may be any number of modalities and of couples of them. Losses and scores are means over the couples, by
+    their weights; each couple uses the rows that it has. If one couple has no labels, or tiny classes, all are
+    learned from as pairs. ``report_.notes`` has the score of each couple.
+
     Comparisons use a sample of bounded size, so the time is linear in the number of objects. Codes are not
     nested: the first bits of a long code are not the code of a shorter model.
 
@@ -133,6 +145,7 @@ class RefinedHash(BaseHasher):
         max_iter: int = 20,
         min_share: float = 0.02,
         validation_share: float = 0.25,
+        couple_weights: Mapping[tuple[str, str], float] | None = None,
         progress: Callable[[float, str], None] | None = None,
         random_state: int | None = 0,
     ) -> None:
@@ -149,6 +162,7 @@ class RefinedHash(BaseHasher):
         self.max_iter = max_iter
         self.min_share = min_share
         self.validation_share = validation_share
+        self.couple_weights = couple_weights
         self.progress = progress
         self.random_state = random_state
 
@@ -197,28 +211,23 @@ class RefinedHash(BaseHasher):
             raise ParameterError(f"{caller}: progress must be a function or None, got {self.progress!r}.")
 
     def _learn(self, data: TrainingData) -> Learned:
-        if data.couples.only is None or data.pairs.weighted:
-            raise PairsError(
-                f"{self._caller}: RefinedHash learns from one couple of modalities and from pairs without weights, "
-                f"got {len(data.couples)} couple(s). Use DiffHash(whiten=True, rotate=True) for others."
-            )
         views, who = list(data.views.values()), [f"{self._caller}: modality {m!r}" for m in data.modalities]
-        pairs = data.pairs
-        by_label = pairs.labelled and not classes_are_tiny(pairs)
-        if pairs.labelled and not by_label:
-            pairs = list_pairs_of_tiny_classes(pairs)
+        couples = data.couples
+        by_label = all(c.pairs.labelled and not classes_are_tiny(c.pairs) for c in couples)
+        if not by_label:
+            couples = list_pairs_of_tiny_classes(couples)
         learn = fit_labels if by_label else fit_pairs
         options = self._options(data, by_label=by_label)
-        fitted = learn(views, pairs, options, progress=self.progress, who=who)
+        fitted = learn(views, couples, options, progress=self.progress, who=who)
         self._warn_if_weak(fitted)
         maps = dict(zip(data.modalities, fitted.maps, strict=True))
         report = FitReport(
             fitted.chosen,
-            _measure(data),
+            _measure(data.couples),
             fitted.score,
             fitted.chance,
             tuple(fitted.tried),
-            self._notes(maps),
+            (*self._notes(maps), *_couple_notes(data.modalities, fitted)),
         )
         extra = {"losses": np.array(fitted.losses), "report": report.to_array()}
         return Learned(
@@ -302,11 +311,17 @@ class RefinedHash(BaseHasher):
         return lambda: html() + report.to_html()
 
 
-def _measure(data: TrainingData) -> str:
-    pairs = data.pairs
-    if pairs.positive is not None and pairs.negative is not None:
-        return "probability that a positive pair is nearer than a negative one"
-    return "mean average precision"
+def _measure(couples: ResolvedCouples) -> str:
+    listed = [c.pairs.positive is not None and c.pairs.negative is not None for c in couples]
+    measures = [_NEARER] * any(listed) + [_PRECISION] * (not all(listed))
+    return " and ".join(measures)
+
+
+def _couple_notes(modalities: Sequence[str], fitted: RefinedFit) -> list[str]:
+    """The score of each couple, if there are several."""
+    if len(fitted.by_couple) < 2:
+        return []
+    return [f"{modalities[u]}, {modalities[v]}: {score:.3f}" for (u, v), score in fitted.by_couple.items()]
 
 
 def _is_auto(value: Any) -> bool:

@@ -123,9 +123,12 @@ class RefinedFit:
         Score of codes of held-out objects, and the score of codes that say nothing. The score is the mean
         average precision of both directions, which is the mean reciprocal rank if each object has one
         partner. If negatives are listed, it is the probability that a positive pair is nearer than a
-        negative one. None if there were too few pairs to hold some out.
+        negative one. With several couples of views it is their weighted mean. None if there were too few
+        pairs to hold some out.
     losses : list of float
         Loss after each iteration of the refinement; empty if the rotated directions are used as they are.
+    by_couple : dict of float by (view, view)
+        The score of each couple of views.
     """
 
     maps: list[FeatureMap]
@@ -136,3 +139,4 @@ class RefinedFit:
     score: float | None
     chance: float | None
     losses: list[float]
+    by_couple: dict[tuple[int, int], float]

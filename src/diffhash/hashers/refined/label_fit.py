@@ -16,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, ParameterError
-from ...learning.class_scores import ViewRegression, label_indicators, shared_targets
+from ...learning.class_scores import ViewRegression, shared_targets
+from ...learning.label_indicators import couple_indicators, label_indicators
 from ...maps import FeatureMap, MappedView
 from ...maps.representation import Representation, fit_representation
+from ...pairs.couples import ResolvedCouples
 from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray, IntArray
 from .fit_options import FitOptions, FitProgress, RefinedFit, Tried, ViewOptions
@@ -45,18 +47,18 @@ _RIDGE_FACTOR = 100.0
 
 def fit_labels(
     views: list[Any],
-    pairs: ResolvedPairs,
+    couples: ResolvedCouples,
     options: FitOptions,
     *,
     progress: FitProgress | None,
     who: list[str],
 ) -> RefinedFit:
-    """Learn codes of one or two views from labels.
+    """Learn codes of any number of views from labels.
 
     Parameters
     ----------
-    views : list of one or two float arrays, dense or CSR
-    pairs : ResolvedPairs
+    views : list of float arrays, dense or CSR
+    couples : ResolvedCouples
         Pairs made from labels.
     options : FitOptions
     progress : function, optional
@@ -69,15 +71,13 @@ def fit_labels(
     >>> from diffhash import Pairs
     >>> labels = np.arange(200) % 4
     >>> X = np.eye(4)[labels] + 0.1 * np.random.default_rng(0).normal(size=(200, 4))
-    >>> pairs = Pairs.from_labels(labels, labels).resolve(200, 200)
-    >>> found = fit_labels([X, 2 * X], pairs, FitOptions(8), progress=None, who=["x", "y"])
+    >>> couples = ResolvedCouples.of_pairs(Pairs.from_labels(labels, labels).resolve(200, 200))
+    >>> found = fit_labels([X, 2 * X], couples, FitOptions(8), progress=None, who=["x", "y"])
     >>> found.score > 0.95
     True
     """
     report = progress or (lambda _done, _message: None)
-    groups = pairs.groups
-    assert groups is not None, "fit_labels needs labels"
-    indicators = label_indicators(groups)[: len(views)]
+    indicators = label_indicators(couples)
     report(0.0, "comparing representations")
     # With many rows BLAS uses all cores; otherwise the views are fitted at the same time.
     few_rows = max(X.shape[0] for X in views) <= _MAX_RIDGE_ROWS
@@ -93,12 +93,17 @@ def fit_labels(
     ]
     targets = shared_targets([fit.regression.damped_moments(fit.ridge) for fit in fits], _MAX_SCORES)
     report(0.7, "comparing bits")
-    rows, folds = _folds(pairs, options)
+    rows, folds = _folds(couples.n_rows, options)
     scores = [
         fit.leave_fold_out(X, labels, targets, r, f)
-        for fit, X, labels, r, f in zip(fits, views, indicators, rows, folds, strict=False)
+        for fit, X, labels, r, f in zip(fits, views, indicators, rows, folds, strict=True)
     ]
-    among = with_compact_groups(replace(pairs.subset(*rows), positive=None))
+    among = with_compact_groups(
+        replace(
+            couples,
+            couples=tuple(replace(c, pairs=replace(c.pairs, positive=None)) for c in couples),
+        ).subset(rows)
+    )
     layer = choose_layer(scores, targets, among, folds, options, report)
     tried += layer.tried
     projections: list[FloatArray] = []
@@ -120,15 +125,14 @@ def fit_labels(
         layer.score,
         layer.chance,
         layer.losses,
+        layer.by_couple,
     )
 
 
-def _folds(
-    pairs: ResolvedPairs, options: FitOptions
-) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+def _folds(n_rows: tuple[int, ...], options: FitOptions) -> tuple[list[IntArray], list[IntArray]]:
     """For each view, random rows to learn bits from, and their folds.
 
-    If both views may have the same objects, both have the same rows and folds.
+    Views that may have the same objects, because they have the same number of rows, have the same rows and folds.
     """
     rng = np.random.default_rng(options.random_state)
     n_folds = int(np.clip(round(1 / options.validation_share), 2, 10))
@@ -137,10 +141,8 @@ def _folds(
         rows = rng.permutation(n)[:_MAX_LAYER_ROWS]
         return rows, rng.permutation(np.arange(len(rows)) % n_folds)
 
-    x, folds_x = draw(pairs.n_x)
-    same_rows = pairs.one_view or pairs.n_x == pairs.n_y
-    y, folds_y = (x, folds_x) if same_rows else draw(pairs.n_y)
-    return (x, y), (folds_x, folds_y)
+    drawn = {n: draw(n) for n in dict.fromkeys(n_rows)}
+    return [drawn[n][0] for n in n_rows], [drawn[n][1] for n in n_rows]
 
 
 def classes_are_tiny(pairs: ResolvedPairs) -> bool:
@@ -150,7 +152,7 @@ def classes_are_tiny(pairs: ResolvedPairs) -> bool:
     """
     groups = pairs.groups
     assert groups is not None
-    for labels in label_indicators(groups)[: 1 if pairs.one_view else 2]:
+    for labels in couple_indicators(groups)[: 1 if pairs.one_view else 2]:
         sizes = np.asarray(labels.sum(axis=0)).reshape(-1)
         # A row is alone if no label of it has another row.
         accompanied = np.asarray(labels @ (sizes > 1)).reshape(-1) > 0
@@ -159,20 +161,27 @@ def classes_are_tiny(pairs: ResolvedPairs) -> bool:
     return False
 
 
-def list_pairs_of_tiny_classes(pairs: ResolvedPairs) -> ResolvedPairs:
-    """The same pairs with the positives as a list, if they are few. Sums over very many groups are slow.
+def list_pairs_of_tiny_classes(couples: ResolvedCouples) -> ResolvedCouples:
+    """The same pairs with positives by label as a list, if they are few. Sums over very many groups are slow.
 
     Examples
     --------
     >>> from diffhash import Pairs
-    >>> list_pairs_of_tiny_classes(Pairs.from_labels([0, 1, 2], [2, 0, 5]).resolve(3, 3)).positive
+    >>> couples = ResolvedCouples.of_pairs(Pairs.from_labels([0, 1, 2], [2, 0, 5]).resolve(3, 3))
+    >>> list_pairs_of_tiny_classes(couples).only.positive
     (array([0, 2]), array([1, 0]))
     """
+    return replace(couples, couples=tuple(replace(c, pairs=_list_pairs(c.pairs)) for c in couples))
+
+
+def _list_pairs(pairs: ResolvedPairs) -> ResolvedPairs:
+    if not pairs.labelled:
+        return pairs
     pairs = replace(pairs, positive=None)
     if pairs.n_positive > _MAX_PARTNERS * (pairs.n_x + pairs.n_y):
         return pairs
     assert pairs.groups is not None
-    x, y = label_indicators(pairs.groups)
+    x, y = couple_indicators(pairs.groups)
     i, j = (x @ y.T).nonzero()
     i, j = checked_pairs(
         (i.astype(np.int64), j.astype(np.int64)), pairs.n_x, pairs.n_y, pairs.one_view, "positive", "fit"

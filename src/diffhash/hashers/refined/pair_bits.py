@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...codes import pack
-from ...learning.pair_loss import PairLoss
+from ...learning.couple_loss import CoupleLoss
 from ...learning.paired_directions import PairedDirections
 from ...learning.refinement import Affine, refine
 from ...learning.rotation import rotated_frame, sample_rows
-from ...pairs.resolved import ResolvedPairs
+from ...pairs.couples import ResolvedCouples
 from ...types import CodeArray, FloatArray
 
 __all__ = ["BitSetting", "Bits", "fit_bits", "rotated_settings"]
@@ -32,16 +32,16 @@ class BitSetting:
         Only the strongest directions are used.
     power : float
         The coordinates are weighted by this power of their strengths.
-    held_out : tuple of float or None
-        Strengths of the directions on held-out objects. They replace the strengths on the learning objects,
-        and the coordinates are scaled to equal variance.
+    held_out : tuple of tuples of float, or None
+        For each view, strengths of the directions on held-out objects. They replace the strengths on the
+        learning objects, and the coordinates are scaled to equal variance.
     penalty, negative_target : float or None
         For the refinement. None: the rotated directions are used as they are.
     """
 
     n_directions: int
     power: float
-    held_out: tuple[float, ...] | None = None
+    held_out: tuple[tuple[float, ...], ...] | None = None
     penalty: float | None = None
     negative_target: float | None = None
 
@@ -61,9 +61,9 @@ class Bits:
     offsets: list[FloatArray]
     losses: list[float]
 
-    def codes(self, side: int, values: FloatArray) -> CodeArray:
-        """Packed codes of rows from their values along the directions."""
-        return pack(self.projected(side, values) >= 0)
+    def codes(self, values: list[FloatArray]) -> list[CodeArray]:
+        """For each view, packed codes of rows from their values along the directions."""
+        return [pack(self.projected(side, rows) >= 0) for side, rows in enumerate(values)]
 
     def projected(self, side: int, values: FloatArray) -> FloatArray:
         """Real values whose signs are the bits."""
@@ -79,14 +79,15 @@ def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[Bi
     n_bits : int
     n_found : int
         Number of directions.
-    held_out : array of shape (n,), decreasing
+    held_out : array of shape (n_views, n), decreasing
         Strengths of the directions on held-out objects.
     """
-    n_useful = max(1, int((held_out > _USEFUL_SHARE * held_out[0]).sum()))
+    largest = held_out.max(axis=0)
+    n_useful = max(1, int((largest > _USEFUL_SHARE * largest[0]).sum()))
 
     def setting(n: int, power: float, weights: FloatArray | None = None) -> BitSetting:
         n = max(1, min(n, n_found))
-        return BitSetting(n, power, None if weights is None else tuple(weights[:n].tolist()))
+        return BitSetting(n, power, None if weights is None else tuple(map(tuple, weights[:, :n].tolist())))
 
     tried = [
         setting(n_bits, 1.0),
@@ -96,7 +97,7 @@ def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[Bi
         setting(n_useful, 1.0),
         setting(min(n_useful, n_bits // 2), 0.5),
     ]
-    if held_out[0] > 0:
+    if largest[0] > 0:
         tried += [setting(n_useful, 1.0, held_out), setting(min(n_useful, n_bits), 0.5, held_out)]
     return list(dict.fromkeys(tried))
 
@@ -104,7 +105,7 @@ def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[Bi
 def fit_bits(
     values: list[FloatArray],
     directions: PairedDirections,
-    pairs: ResolvedPairs,
+    couples: ResolvedCouples,
     setting: BitSetting,
     *,
     n_bits: int,
@@ -116,11 +117,12 @@ def fit_bits(
 
     Parameters
     ----------
-    values : one or two arrays of shape (n, n_directions)
+    values : list of arrays of shape (n, n_directions)
+        Of each view.
     directions : PairedDirections
         Only the strengths are used.
-    pairs : ResolvedPairs
-        Between the rows of ``values``.
+    couples : ResolvedCouples
+        Pairs between the rows of ``values``.
     setting : BitSetting
     n_bits : int
     positive_weight, max_iter
@@ -129,14 +131,16 @@ def fit_bits(
     """
     rng = np.random.default_rng(random_state)
     k = setting.n_directions
-    strengths = directions.strengths[:k] if setting.held_out is None else np.array(setting.held_out)[:k]
-    common = (strengths / strengths[0]) ** setting.power if strengths[0] > 0 else np.ones(k)
+    strengths = np.tile(directions.strengths[:k], (len(values), 1))
+    if setting.held_out is not None:
+        strengths = np.array(setting.held_out)[:, :k]
+    largest = strengths[:, 0].max()
+    of_views = (strengths / largest) ** setting.power if largest > 0 else np.ones_like(strengths)
     factors = []
-    for side in values:
-        weights = common
+    for side, weights in zip(values, of_views, strict=True):
         if setting.held_out is not None:
             deviations = side[:, :k].std(axis=0, dtype=np.float64)
-            weights = np.divide(common, deviations, out=np.zeros(k), where=deviations > 0)
+            weights = np.divide(weights, deviations, out=np.zeros(k), where=deviations > 0)
         spread = float((side[:, :k] * weights.astype(side.dtype)).std(dtype=np.float64))
         # Signs approximate the values best if the values have about the size of signs.
         factors.append(weights / (spread if spread > 0 else 1.0))
@@ -151,14 +155,13 @@ def fit_bits(
     losses: list[float] = []
     scaled = [side[:, :k] * factor.astype(side.dtype) for side, factor in zip(values, factors, strict=True)]
     found, _ = refine(
-        scaled[0],
-        None if pairs.one_view else scaled[-1],
-        PairLoss(pairs, n_bits, setting.negative_target, positive_weight),
-        Affine((frame, frame), (zeros, zeros)),
+        scaled,
+        CoupleLoss(couples, n_bits, setting.negative_target, positive_weight),
+        Affine((frame,) * len(values), (zeros,) * len(values)),
         penalty=setting.penalty,
         slopes=(1.0, 2.0),
         max_iter=max_iter,
         progress=lambda _, loss: losses.append(loss),
     )
-    weights_of_side = [f[:, None] * w for f, w in zip(factors, found.weights, strict=False)]
-    return Bits(weights_of_side, list(found.offsets[: len(values)]), losses)
+    weights_of_side = [f[:, None] * w for f, w in zip(factors, found.weights, strict=True)]
+    return Bits(weights_of_side, list(found.offsets), losses)

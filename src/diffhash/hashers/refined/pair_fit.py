@@ -1,6 +1,6 @@
 """The fit of RefinedHash to pairs without classes.
 
-Objects have one or a few partners each, so there are no classes to regress to. Directions of both views are
+Objects have one or a few partners each, so there are no classes to regress to. Directions of all views are
 found by regularised canonical correlation analysis (:mod:`~diffhash.learning.paired_directions`), weighted,
 rotated, and refined within the space of the directions. Representations, ridges and all that follows are
 chosen by searches among held-out objects. The plain rotated directions are always among the candidates.
@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ...evaluation.pair_score import score_codes
-from ...learning.paired_directions import pair_covariance, paired_directions
-from ...pairs.holdout import hold_out
-from ...pairs.resolved import ResolvedPairs
+from ...learning.paired_directions import covariance_blocks, paired_directions
+from ...pairs.couples import ResolvedCouples
+from ...pairs.objects import hold_out_couples
 from ...types import FloatArray
+from .couple_scores import CoupleScores, chance_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, RefinedFit, Tried
 from .pair_bits import Bits, BitSetting, fit_bits
 from .pair_search import choose_bits, choose_directions, default_setting
@@ -27,7 +27,7 @@ __all__ = ["fit_pairs"]
 
 #: Largest number of objects of each view in the trials.
 _MAX_TRIAL_OBJECTS = 1600
-#: Up to this many objects there are four splits instead of two: few objects are a noisy judge.
+#: Up to this many objects of one couple there are four splits instead of two: few objects are a noisy judge.
 _FEW_OBJECTS = 800
 #: Largest number of coordinates of each view, and of numbers in all coordinates of a view.
 _LINEAR_RANK, _KERNEL_RANK, _MAX_NUMBERS = 1024, 512, 1 << 27
@@ -37,18 +37,18 @@ _MAX_REFINED_ROWS = 50_000
 
 def fit_pairs(
     views: list[Any],
-    pairs: ResolvedPairs,
+    couples: ResolvedCouples,
     options: FitOptions,
     *,
     progress: FitProgress | None,
     who: list[str],
 ) -> RefinedFit:
-    """Learn codes of one or two views from pairs without classes.
+    """Learn codes of any number of views from pairs without classes.
 
     Parameters
     ----------
-    views : list of one or two float arrays, dense or CSR
-    pairs : ResolvedPairs
+    views : list of float arrays, dense or CSR
+    couples : ResolvedCouples
     options : FitOptions
     progress : function, optional
         Called as ``progress(share_done, message)``.
@@ -59,46 +59,48 @@ def fit_pairs(
     --------
     >>> from diffhash import Pairs
     >>> X = np.random.default_rng(0).normal(size=(100, 5))
-    >>> pairs = Pairs.aligned(100).resolve(100, 100)
-    >>> found = fit_pairs([X, 2 * X], pairs, FitOptions(8), progress=None, who=["x", "y"])
+    >>> couples = ResolvedCouples.of_pairs(Pairs.aligned(100).resolve(100, 100))
+    >>> found = fit_pairs([X, 2 * X], couples, FitOptions(8), progress=None, who=["x", "y"])
     >>> found.score > 3 * found.chance
     True
     """
     report = progress or (lambda _done, _message: None)
     rng = np.random.default_rng(options.random_state)
-    n_splits = 4 if max(pairs.n_x, pairs.n_y) <= _FEW_OBJECTS else 2
-    splits = hold_out(pairs, options.validation_share, _MAX_TRIAL_OBJECTS, rng, n_splits)
+    n_splits = 4 if len(couples) == 1 and max(couples.n_rows) <= _FEW_OBJECTS else 2
+    splits = hold_out_couples(couples, options.validation_share, _MAX_TRIAL_OBJECTS, rng, n_splits)
     setting = default_setting(views, options)
     tried: list[Tried] = []
     score = chance = None
+    by_couple: CoupleScores = {}
     bits = BitSetting(options.n_bits, 0.5)
     if splits:
         trials = [PairTrial(views, split, options.random_state, who) for split in splits]
         settings, tried = choose_directions(trials, views, options, report)
         trials = [trial for trial in trials if all(map(trial.can_fit, settings))]
         if trials:
-            setting, bits, score, of_bits = choose_bits(trials, settings, options, report)
+            setting, bits, by_couple, score, of_bits = choose_bits(trials, settings, options, report)
             tried += of_bits
-            chance = float(np.mean([_chance(trial.split.scored_pairs) for trial in trials]))
+            chance = float(np.mean([_chance(trial.split.scored) for trial in trials]))
         del trials
     report(0.8, "fitting all objects")
-    fitted, losses = _final_fit(views, pairs, setting, bits, options, who)
+    fitted, losses = _final_fit(views, couples, setting, bits, options, who)
     report(1.0, "done")
     description = f"{' | '.join(map(str, setting))}; {bits}"
     maps, projections, thresholds = zip(*fitted, strict=True)
     return RefinedFit(
-        list(maps), list(projections), list(thresholds), tried, description, score, chance, losses
+        list(maps), list(projections), list(thresholds), tried, description, score, chance, losses, by_couple
     )
 
 
-def _chance(pairs: ResolvedPairs) -> float:
+def _chance(couples: ResolvedCouples) -> float:
     """The score of codes that are all equal."""
-    return score_codes(np.zeros((pairs.n_x, 1), np.uint8), np.zeros((pairs.n_y, 1), np.uint8), pairs)
+    scores = chance_scores(couples)
+    return weighted_mean(couples, lambda couple: scores[couple.sides])
 
 
 def _final_fit(
     views: list[Any],
-    pairs: ResolvedPairs,
+    couples: ResolvedCouples,
     setting: DirectionSetting,
     bit_setting: BitSetting,
     options: FitOptions,
@@ -106,7 +108,7 @@ def _final_fit(
 ) -> tuple[list[tuple[Any, FloatArray, FloatArray]], list[float]]:
     """For each view map, projection and threshold; and the losses of the refinement."""
     bases = []
-    for X, view, name in zip(views, setting, who, strict=False):
+    for X, view, name in zip(views, setting, who, strict=True):
         rank = _LINEAR_RANK if view.representation.features == "linear" else _KERNEL_RANK
         landmarks = None
         if view.representation.features == "kernel":
@@ -114,21 +116,22 @@ def _final_fit(
         max_rank = options.max_rank or max(128, min(rank, _MAX_NUMBERS // X.shape[0]))
         bases.append(fit_basis(X, view.representation, landmarks, max_rank=max_rank, who=name))
     scales = [basis.axes.scales(view.ridge) for basis, view in zip(bases, setting, strict=True)]
-    y = None if pairs.one_view else bases[-1].coordinates
-    directions = paired_directions(pair_covariance(bases[0].coordinates, y, pairs), scales, MAX_DIRECTIONS)
+    covariances = covariance_blocks([basis.coordinates for basis in bases], couples)
+    directions = paired_directions(covariances, scales, MAX_DIRECTIONS)
     found = len(directions.strengths)
     bit_setting = replace(bit_setting, n_directions=min(bit_setting.n_directions, found))
     k = bit_setting.n_directions
-    weights = [s[:, None] * d[:, :k] for s, d in zip(scales, (directions.x, directions.y), strict=False)]
+    weights = [s[:, None] * d[:, :k] for s, d in zip(scales, directions.parts, strict=True)]
     values = [b.coordinates @ w.astype(b.coordinates.dtype) for b, w in zip(bases, weights, strict=True)]
-    learned_from, learned_pairs = values, pairs
-    if pairs.aligned and pairs.n_x > _MAX_REFINED_ROWS:
-        rows = np.sort(np.random.default_rng(options.random_state).permutation(pairs.n_x)[:_MAX_REFINED_ROWS])
-        learned_from, learned_pairs = [side[rows] for side in values], pairs.subset(rows, rows)
+    learned_from, among = values, couples
+    n = couples.n_rows[0]
+    if all(couple.pairs.aligned for couple in couples) and n > _MAX_REFINED_ROWS:
+        rows = np.sort(np.random.default_rng(options.random_state).permutation(n)[:_MAX_REFINED_ROWS])
+        learned_from, among = [side[rows] for side in values], couples.subset([rows] * len(values))
     bits = fit_bits(
         learned_from,
         directions,
-        learned_pairs,
+        among,
         bit_setting,
         n_bits=options.n_bits,
         positive_weight=options.positive_weight,

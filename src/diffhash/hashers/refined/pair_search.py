@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ...evaluation.pair_score import score_codes
 from ...learning.paired_directions import decreasing_strengths, held_out_strengths
+from ...maps.representation import Representation
 from ...types import FloatArray
+from .couple_scores import CoupleScores, average_scores, code_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, Tried
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
@@ -44,31 +45,38 @@ def choose_directions(
     One setting is the best if directions may be weighted by their held-out strengths, another one the best if
     they may not. They are often the same.
 
-    Views take turns: the settings of one view are compared while the other view keeps its own.
+    Views take turns, two for each: the settings of one view are compared while the other views keep their own.
+    With more than two views, the first settings have the same kind of features and the same ridge in all views,
+    because one view alone hardly leaves a kind that all others have. The second turn then compares the best
+    representations of the first.
     """
     scores = _DirectionScores(trials)
     best = default_setting(views, options)
-    n_sides = len(best)
-    turns = [0] if n_sides == 1 else [0, 1, 0, 1]
+    n_views = len(best)
+    turns = [0] if n_views == 1 else [*range(n_views), *range(n_views)]
+    compared = [options.views[side].representations(X) for side, X in enumerate(views)]
+    if n_views > 2:
+        best = scores.best([best, *_common_settings(compared, options)], 1)[0]
     for number, side in enumerate(turns):
         progress(0.6 * number / len(turns), "choosing how features are represented")
-        choices = options.views[side]
-        representations = choices.representations(views[side])
+        representations = compared[side]
         settings = [_with(best, side, ViewSetting(r, best[side].ridge)) for r in representations]
         finalists = scores.best([best, *settings], _N_FINALISTS)
         others = [
             _with(finalist, side, replace(finalist[side], ridge=ridge))
             for finalist in finalists
-            for ridge in choices.ridges
+            for ridge in options.views[side].ridges
         ]
+        if n_views > 2:
+            compared[side] = [finalist[side].representation for finalist in finalists]
         best = scores.best([*finalists, *others], 1)[0]
     return list(dict.fromkeys([best, scores.best_plain()])), scores.tried()
 
 
 def choose_bits(
     trials: list[PairTrial], settings: list[DirectionSetting], options: FitOptions, progress: FitProgress
-) -> tuple[DirectionSetting, BitSetting, float, list[Tried]]:
-    """One of the settings, how its directions become bits, its score on held-out objects, and what was tried."""
+) -> tuple[DirectionSetting, BitSetting, CoupleScores, float, list[Tried]]:
+    """One of the settings, how its directions become bits, its scores on held-out objects, and what was tried."""
     progress(0.6, "choosing bits")
     compared = []
     for setting in settings:
@@ -93,7 +101,7 @@ def choose_bits(
         of_refined = scores.best([of_refined, *others], 1)[0]
         if scores.mean(of_refined) > scores.mean(best) + _margin(scores.mean(best)):
             best = of_refined
-    return setting, best, scores.mean(best), scores.tried()
+    return setting, best, scores.by_couple(best), scores.mean(best), scores.tried()
 
 
 class _Scores:
@@ -168,9 +176,10 @@ class _BitScores(_Scores):
         self._found = [trial.directions(setting) for trial in trials]
         self._options = options
         self._strengths = [
-            held_out_strengths(scored[0], None if trial.one_view else scored[-1], trial.split.scored_pairs)
+            held_out_strengths(scored, trial.split.scored)
             for trial, (_, _, scored) in zip(trials, self._found, strict=True)
         ]
+        self._by_couple: dict[BitSetting, list[CoupleScores]] = {}
 
     @property
     def n_found(self) -> list[int]:
@@ -178,36 +187,64 @@ class _BitScores(_Scores):
         return [len(directions.strengths) for directions, _, _ in self._found]
 
     def held_out_strengths(self, without: int | None = None) -> FloatArray:
-        """Strengths of the directions on held-out objects: mean over the splits, decreasing, never negative."""
+        """For each view, strengths of the directions on held-out objects: mean over the splits, decreasing."""
         others = [each for number, each in enumerate(self._strengths) if number != without]
         return decreasing_strengths(others or self._strengths)
 
+    def by_couple(self, setting: BitSetting) -> CoupleScores:
+        """Mean score of each couple over the splits."""
+        return average_scores(self._by_couple[setting])
+
     def _score(self, number: int, setting: BitSetting) -> float:
         directions, fitted, scored = self._found[number]
+        of_splits = self._by_couple.setdefault(setting, [])
         if setting.held_out is not None:
             # The objects that judge the weights must not determine them.
-            strengths = self.held_out_strengths(without=number)[: setting.n_directions]
-            padded = np.zeros(setting.n_directions)
-            padded[: len(strengths)] = strengths
-            setting = replace(setting, held_out=tuple(padded.tolist()))
+            strengths = self.held_out_strengths(without=number)[:, : setting.n_directions]
+            padded = np.zeros((len(strengths), setting.n_directions))
+            padded[:, : strengths.shape[1]] = strengths
+            setting = replace(setting, held_out=tuple(map(tuple, padded.tolist())))
         options, split = self._options, self._splits[number]
         bits = fit_bits(
             fitted,
             directions,
-            split.fit_pairs,
+            split.fit,
             setting,
             n_bits=options.n_bits,
             positive_weight=options.positive_weight,
             max_iter=min(options.max_iter, _TRIAL_ITERATIONS),
             random_state=options.random_state,
         )
-        codes = [bits.codes(side, values) for side, values in enumerate(scored)]
-        return score_codes(codes[0], codes[-1], split.scored_pairs)
+        found = code_scores(bits.codes(scored), split.scored)
+        of_splits.append(found)
+        return weighted_mean(split.scored, lambda couple: found[couple.sides])
 
 
 def _margin(score: float) -> float:
     """By how much a score must be exceeded to count as clearly better."""
     return _CLEARLY_BETTER * min(score, 1.0 - score)
+
+
+def _common_settings(
+    representations: Sequence[Sequence[Representation]], options: FitOptions
+) -> list[DirectionSetting]:
+    """Settings with the same kind of features in all views, each the first of its kind, and with the same ridge.
+
+    A view without such features or ridge has its own first choice.
+    """
+    kinds = dict.fromkeys(each.features for of_view in representations for each in of_view)
+    ridges = dict.fromkeys(ridge for choices in options.views for ridge in choices.ridges)
+    return [
+        tuple(
+            ViewSetting(
+                next((each for each in of_view if each.features == kind), of_view[0]),
+                ridge if ridge in choices.ridges else choices.ridges[0],
+            )
+            for of_view, choices in zip(representations, options.views, strict=True)
+        )
+        for kind in kinds
+        for ridge in ridges
+    ]
 
 
 def _with(setting: DirectionSetting, side: int, view: ViewSetting) -> DirectionSetting:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from ...errors import InputError, ParameterError
 from ...learning.paired_directions import (
     PairedDirections,
     PrincipalAxes,
+    covariance_blocks,
     decreasing_strengths,
     held_out_strengths,
     pair_covariance,
@@ -21,9 +24,11 @@ from ...maps import FeatureMap, MappedView
 from ...maps.landmarks import choose_landmarks
 from ...maps.mapped_view import block_rows
 from ...maps.representation import Representation, fit_representation
-from ...pairs.holdout import HeldOut
+from ...pairs.couples import ResolvedCouple, ResolvedCouples
+from ...pairs.objects import HeldOutCouples
 from ...pairs.resolved import ResolvedPairs
-from ...types import FloatArray
+from ...types import FloatArray, PairIndex
+from .couple_scores import weighted_mean
 
 __all__ = [
     "DirectionSetting",
@@ -35,8 +40,8 @@ __all__ = [
     "score_similarities",
 ]
 
-#: Landmarks and components of each view in a trial.
-_TRIAL_LANDMARKS, _TRIAL_RANK = 300, 300
+#: Landmarks and components of each view in a trial, and components of all views together.
+_TRIAL_LANDMARKS, _TRIAL_RANK, _TOTAL_TRIAL_RANK = 300, 300, 900
 #: Listed pairs of each kind from which directions are learned in a trial.
 _TRIAL_LISTED = 20_000
 #: Largest number of directions.
@@ -88,43 +93,47 @@ class PairTrial:
 
     Parameters
     ----------
-    views : list of one or two arrays
-    split : HeldOut
+    views : list of arrays
+    split : HeldOutCouples
     random_state : int or None
     who : list of str
         Prefix of error messages of each view.
     """
 
-    def __init__(self, views: list[Any], split: HeldOut, random_state: int | None, who: list[str]) -> None:
+    def __init__(
+        self, views: list[Any], split: HeldOutCouples, random_state: int | None, who: list[str]
+    ) -> None:
         self.split = split
-        self.one_view = split.fit_pairs.one_view
-        self._fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=False)]
-        self._scored_views = [view[rows] for view, rows in zip(views, split.scored_rows, strict=False)]
+        self._fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)]
+        self._scored_views = [view[rows] for view, rows in zip(views, split.scored_rows, strict=True)]
+        self._max_rank = min(_TRIAL_RANK, _TOTAL_TRIAL_RANK // len(views))
         self._random_state = random_state
-        self._learned_pairs = _fewer_listed(split.fit_pairs, _TRIAL_LISTED, random_state)
+        self._learned = _fewer_listed(split.fit, _TRIAL_LISTED, random_state)
         self._who = who
         #: Of each setting that was scored: the score with weights from the learning objects alone.
         self.plain_scores: dict[DirectionSetting, float] = {}
         self._bases: dict[tuple[int, Representation], tuple[ViewBasis, FloatArray] | None] = {}
         self._landmarks: dict[int, FloatArray] = {}
-        self._covariances: dict[tuple[Representation, ...], FloatArray] = {}
+        self._covariances: dict[tuple[int, int, Representation, Representation], FloatArray] = {}
 
     def score(self, setting: DirectionSetting) -> float:
         """Score of real-valued similarities of the held-out objects; 0 if the setting cannot be fitted."""
         if not self.can_fit(setting):
             return 0.0
         found, _, scored = self.directions(setting)
-        y = None if self.one_view else scored[-1]
-        held_out = decreasing_strengths([held_out_strengths(scored[0], y, self.split.scored_pairs)])
+        couples = self.split.scored
+        held_out = decreasing_strengths([held_out_strengths(scored, couples)])
         scores = []
-        for power, strengths in ((1.0, found.strengths), (1.0, held_out)):
+        for strengths in (None, held_out):
             weighted = []
-            for values in scored:
-                weights = strengths**power
-                if strengths is held_out:
-                    weights = weights / (values.std(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny)
+            for side, values in enumerate(scored):
+                if strengths is None:
+                    weights = found.strengths
+                else:
+                    deviations = values.std(axis=0, dtype=np.float64) + np.finfo(np.float32).tiny
+                    weights = strengths[side] / deviations
                 weighted.append(_unit(values * weights.astype(values.dtype)))
-            scores.append(score_similarities(weighted[0], weighted[-1], self.split.scored_pairs))
+            scores.append(_score_of_couples(weighted, couples))
         self.plain_scores[setting] = scores[0]
         return max(scores)
 
@@ -141,18 +150,27 @@ class PairTrial:
             basis = self._basis(side, view.representation)
             assert basis is not None, "the representation cannot be fitted"
             bases.append(basis)
-        key = tuple(view.representation for view in setting)
-        if key not in self._covariances:
-            x, y = bases[0][0].coordinates, None if self.one_view else bases[-1][0].coordinates
-            self._covariances[key] = pair_covariance(x, y, self._learned_pairs)
+        covariances = covariance_blocks(
+            [basis.coordinates for basis, _ in bases], self._learned, partial(self._covariance, setting)
+        )
         scales = [basis.axes.scales(view.ridge) for (basis, _), view in zip(bases, setting, strict=True)]
-        found = paired_directions(self._covariances[key], scales, MAX_DIRECTIONS)
-        weights = [s[:, None] * d for s, d in zip(scales, (found.x, found.y), strict=False)]
+        found = paired_directions(covariances, scales, MAX_DIRECTIONS)
+        weights = [s[:, None] * d for s, d in zip(scales, found.parts, strict=True)]
         fitted = [
             b.coordinates @ w.astype(b.coordinates.dtype) for (b, _), w in zip(bases, weights, strict=True)
         ]
         scored = [values @ w.astype(values.dtype) for (_, values), w in zip(bases, weights, strict=True)]
         return found, fitted, scored
+
+    def _covariance(
+        self, setting: DirectionSetting, coordinates: Sequence[FloatArray], couple: ResolvedCouple
+    ) -> FloatArray:
+        """The covariance of a couple, computed once for two representations."""
+        u, v = couple.sides
+        key = u, v, setting[u].representation, setting[v].representation
+        if key not in self._covariances:
+            self._covariances[key] = pair_covariance(coordinates, couple)
+        return self._covariances[key]
 
     def _basis(self, side: int, representation: Representation) -> tuple[ViewBasis, FloatArray] | None:
         key = side, representation
@@ -162,7 +180,7 @@ class PairTrial:
                     self._fit_views[side],
                     representation,
                     self._landmarks_of(side) if representation.features == "kernel" else None,
-                    max_rank=_TRIAL_RANK,
+                    max_rank=self._max_rank,
                     who=self._who[side],
                 )
             except (InputError, ParameterError):
@@ -182,12 +200,17 @@ class PairTrial:
         return self._landmarks[side]
 
 
+def _score_of_couples(values: list[FloatArray], couples: ResolvedCouples) -> float:
+    """The weighted mean score of similarities over the couples."""
+    return weighted_mean(couples, lambda c: score_similarities(values[c.first], values[c.second], c.pairs))
+
+
 def score_similarities(x: FloatArray, y: FloatArray, pairs: ResolvedPairs) -> float:
     """Score products of rows as similarities; higher is better.
 
     If positive and negative pairs are listed, this is the probability that a positive pair is more similar
     than a negative one. Otherwise it is the mean reciprocal rank of the positives, of both directions. Ties
-    count as half.
+    count as half. Pairs count by their weights.
 
     Parameters
     ----------
@@ -202,25 +225,31 @@ def score_similarities(x: FloatArray, y: FloatArray, pairs: ResolvedPairs) -> fl
     """
     if pairs.positive is not None and pairs.negative is not None:
         near, far = (np.einsum("ij,ij->i", x[i], y[j]) for i, j in (pairs.positive, pairs.negative))
-        far = np.sort(far)
-        below = np.searchsorted(far, near, "left") + np.searchsorted(far, near, "right")
-        return float(below.mean() / (2 * len(far)))
+        order = np.argsort(far)
+        weights = np.ones(len(far)) if pairs.negative_weights is None else pairs.negative_weights[order]
+        mass, far = np.r_[0.0, np.cumsum(weights)], far[order]
+        below = mass[np.searchsorted(far, near, "left")] + mass[np.searchsorted(far, near, "right")]
+        return float(np.average(below, weights=pairs.positive_weights) / (2 * mass[-1]))
     similarities = x @ y.T
     i, j = _all_positives(pairs)
+    # In units of their mean, so that they sum to the number of pairs.
+    weights = np.ones(len(i)) if pairs.positive_weights is None else pairs.positive_weights
+    weights = weights / (weights.mean() if len(weights) else 1.0)
     if pairs.one_view:
         np.fill_diagonal(similarities, -np.inf)
-        return _mean_reciprocal_rank(similarities, np.r_[i, j], np.r_[j, i])
-    return (_mean_reciprocal_rank(similarities, i, j) + _mean_reciprocal_rank(similarities.T, j, i)) / 2
+        return _mean_reciprocal_rank(similarities, (np.r_[i, j], np.r_[j, i]), np.tile(weights, 2))
+    directions = (similarities, (i, j)), (similarities.T, (j, i))
+    return sum(_mean_reciprocal_rank(*direction, weights) for direction in directions) / 2
 
 
-def _mean_reciprocal_rank(similarities: FloatArray, i: NDArray[Any], j: NDArray[Any]) -> float:
-    total = 0.0
+def _mean_reciprocal_rank(similarities: FloatArray, index: PairIndex, weights: FloatArray) -> float:
+    total, (i, j) = 0.0, index
     for rows in block_rows(len(i), similarities.shape[1]):
         own = similarities[i[rows], j[rows]][:, None]
         others = similarities[i[rows]]
         # The own item is one of the ties.
         ranks = (others > own).sum(axis=1) + ((others == own).sum(axis=1) + 1) / 2
-        total += float((1.0 / ranks).sum())
+        total += float((weights[rows] / ranks).sum())
     return total / max(len(i), 1)
 
 
@@ -238,16 +267,33 @@ def _all_positives(pairs: ResolvedPairs) -> tuple[NDArray[Any], NDArray[Any]]:
     return i, j
 
 
-def _fewer_listed(pairs: ResolvedPairs, limit: int, random_state: int | None) -> ResolvedPairs:
-    """The same pairs with at most ``limit`` listed pairs of each kind, if both kinds are listed."""
-    if pairs.positive is None or pairs.negative is None:
-        return pairs
-    rng = np.random.default_rng(random_state)
-    drawn = []
-    for i, j in (pairs.positive, pairs.negative):
-        rows = np.sort(rng.permutation(len(i))[:limit])
-        drawn.append((i[rows], j[rows]))
-    return replace(pairs, positive=drawn[0], negative=drawn[1], aligned=False)
+def _fewer_listed(couples: ResolvedCouples, limit: int, random_state: int | None) -> ResolvedCouples:
+    """The same pairs with at most ``limit`` listed pairs of each kind of a couple, if both kinds are listed."""
+    found = []
+    for couple in couples:
+        pairs = couple.pairs
+        if pairs.positive is not None and pairs.negative is not None:
+            rng = np.random.default_rng(random_state)
+            positive, positive_weights = _draw(pairs.positive, pairs.positive_weights, limit, rng)
+            negative, negative_weights = _draw(pairs.negative, pairs.negative_weights, limit, rng)
+            pairs = replace(
+                pairs,
+                positive=positive,
+                negative=negative,
+                aligned=False,
+                positive_weights=positive_weights,
+                negative_weights=negative_weights,
+            )
+        found.append(replace(couple, pairs=pairs))
+    return replace(couples, couples=tuple(found))
+
+
+def _draw(
+    index: PairIndex, weights: FloatArray | None, limit: int, rng: np.random.Generator
+) -> tuple[PairIndex, FloatArray | None]:
+    """At most ``limit`` of listed pairs, in their order, and their weights."""
+    rows = np.sort(rng.permutation(len(index[0]))[:limit])
+    return (index[0][rows], index[1][rows]), None if weights is None else weights[rows]
 
 
 def distinct_landmarks(X: Any, n_landmarks: int, random_state: int | None, *, who: str) -> FloatArray:

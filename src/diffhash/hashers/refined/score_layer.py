@@ -6,19 +6,19 @@ objects of that fold. The score of an object comes from a regression without its
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...codes import pack
-from ...evaluation.pair_score import score_codes
-from ...learning.pair_loss import PairLoss
+from ...learning.couple_loss import CoupleLoss
 from ...learning.refinement import Affine, refine
 from ...learning.score_bits import class_code_bits, rotated_bits
+from ...pairs.couples import ResolvedCouples
 from ...pairs.labels import LabelGroups
-from ...pairs.resolved import ResolvedPairs
-from ...types import BoolArray, FloatArray, IntArray
+from ...types import FloatArray, IntArray
+from .couple_scores import CoupleScores, average_scores, chance_scores, code_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, Tried
 
 __all__ = ["ScoreLayer", "choose_layer", "with_compact_groups"]
@@ -52,6 +52,8 @@ class ScoreLayer:
         Mean average precision of codes of held-out objects, and of codes that say nothing.
     losses : list of float
         Loss after each iteration of the refinement, if there was one.
+    by_couple : dict of float by (view, view)
+        The score of each couple.
     """
 
     affine: Affine
@@ -60,6 +62,7 @@ class ScoreLayer:
     score: float | None
     chance: float | None
     losses: list[float]
+    by_couple: CoupleScores
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,8 @@ class _Way:
 def choose_layer(
     scores: list[FloatArray],
     targets: FloatArray,
-    pairs: ResolvedPairs,
-    folds: tuple[IntArray, IntArray],
+    couples: ResolvedCouples,
+    folds: list[IntArray],
     options: FitOptions,
     report: FitProgress,
 ) -> ScoreLayer:
@@ -88,13 +91,13 @@ def choose_layer(
 
     Parameters
     ----------
-    scores : one or two arrays of shape (n, n_scores)
-        Scores by regressions without the fold of the object.
+    scores : list of arrays of shape (n, n_scores)
+        Scores of each view by regressions without the fold of the object.
     targets : array of shape (n_labels, n_scores)
         Axes of the scores.
-    pairs : ResolvedPairs
+    couples : ResolvedCouples
         Pairs between the rows, implied by labels.
-    folds : int arrays of shape (n,), (n',)
+    folds : list of int arrays of shape (n,)
         Fold of each row.
     options : FitOptions
     report : function
@@ -103,23 +106,28 @@ def choose_layer(
     scores = [np.asarray(s, dtype=np.float32) for s in scores]
     learner = _Learner(targets, options)
     ways = _ways(scores[0].shape[1])
-    splits = _splits(scores, pairs, folds)
+    splits = _splits(scores, couples, folds)
     found: dict[_Way, float] = {}
+    by_couple: dict[_Way, CoupleScores] = {}
 
     def judge(way: _Way) -> float:
         if way not in found:
-            found[way] = float(np.mean([fold.score(learner.learn(way, *fold.fit)[0]) for fold in splits]))
+            of_folds = [fold.score(learner.learn(way, *fold.fit)[0]) for fold in splits]
+            found[way] = float(
+                np.mean([fold.mean(each) for fold, each in zip(splits, of_folds, strict=True)])
+            )
+            by_couple[way] = average_scores(of_folds)
         return found[way]
 
     best, chance = ways[0], None
     if splits:
         best = _best_way(ways, options, judge, report)
-        chance = float(np.mean([fold.chance() for fold in splits]))
+        chance = float(np.mean([fold.mean(chance_scores(fold.held_out[1])) for fold in splits]))
         judge(best)
     report(0.9, "learning the bits from all objects")
-    affine, losses = _learn_from_all(learner, best, scores, pairs)
+    affine, losses = _learn_from_all(learner, best, scores, couples)
     tried = [Tried(str(way), score) for way, score in found.items()]
-    return ScoreLayer(affine, str(best), tried, found.get(best), chance, losses)
+    return ScoreLayer(affine, str(best), tried, found.get(best), chance, losses, by_couple.get(best, {}))
 
 
 def _ways(n_scores: int) -> list[_Way]:
@@ -169,7 +177,7 @@ class _Learner:
         self,
         way: _Way,
         scores: list[FloatArray],
-        pairs: ResolvedPairs,
+        couples: ResolvedCouples,
         start: Affine | None = None,
         max_iter: int = _TRIAL_ITERATIONS,
     ) -> tuple[Affine, list[float]]:
@@ -178,25 +186,23 @@ class _Learner:
         if way.penalty is None:
             return start, []
         losses: list[float] = []
-        x, y = scores[0], None if pairs.one_view else scores[-1]
-        loss = PairLoss(pairs, self.options.n_bits, way.target, self.options.positive_weight, per_query=True)
+        loss = CoupleLoss(
+            couples, self.options.n_bits, way.target, self.options.positive_weight, per_query=True
+        )
         scales = [1.0 / np.maximum(s.std(axis=0, dtype=np.float64), 1e-9) for s in scores]
         # The penalty applies to weights of scores of unit variance.
-        scaled = Affine(
-            (start.weights[0] / scales[0][:, None], start.weights[1] / scales[-1][:, None]), start.offsets
-        )
+        weights = tuple(w / scale[:, None] for w, scale in zip(start.weights, scales, strict=True))
         found, _ = refine(
-            x,
-            y,
+            scores,
             loss,
-            scaled,
+            Affine(weights, start.offsets),
             penalty=way.penalty,
             scales=scales,
             slopes=_SLOPES,
             max_iter=max_iter,
             progress=lambda _iteration, value: losses.append(value),
         )
-        weights = (found.weights[0] * scales[0][:, None], found.weights[1] * scales[-1][:, None])
+        weights = tuple(w * scale[:, None] for w, scale in zip(found.weights, scales, strict=True))
         return Affine(weights, found.offsets), losses
 
     def start(self, way: _Way, scores: list[FloatArray], number: int) -> Affine:
@@ -210,25 +216,21 @@ class _Learner:
 
 
 def _learn_from_all(
-    learner: _Learner, way: _Way, scores: list[FloatArray], pairs: ResolvedPairs
+    learner: _Learner, way: _Way, scores: list[FloatArray], couples: ResolvedCouples
 ) -> tuple[Affine, list[float]]:
     """Learn a way from all objects: of several starts, the one whose codes search best is used."""
-    compared, among = _rows_of(
-        scores,
-        pairs,
-        np.arange(min(pairs.n_x, _MAX_COMPARED_ROWS)),
-        np.arange(min(pairs.n_y, _MAX_COMPARED_ROWS)),
-    )
+    rows = [np.arange(min(n, _MAX_COMPARED_ROWS)) for n in couples.n_rows]
+    compared = _Fold((scores, couples), _rows_of(scores, couples, rows))
 
     def score(affine: Affine) -> float:
-        return _score(affine, compared, among)
+        return compared.mean(compared.score(affine))
 
     starts = [learner.start(way, scores, number) for number in range(_N_STARTS)]
     starts.sort(key=score, reverse=True)
     if way.penalty is None:
         return starts[0], []
     fits = [
-        learner.learn(way, scores, pairs, start, learner.options.max_iter) for start in starts[:_N_REFINED]
+        learner.learn(way, scores, couples, start, learner.options.max_iter) for start in starts[:_N_REFINED]
     ]
     return max(fits, key=lambda fit: score(fit[0]))
 
@@ -237,62 +239,59 @@ def _learn_from_all(
 class _Fold:
     """One split of the objects: scores and pairs of the part to learn from, and of the held-out part."""
 
-    fit: tuple[list[FloatArray], ResolvedPairs]
-    held_out: tuple[list[FloatArray], ResolvedPairs]
+    fit: tuple[list[FloatArray], ResolvedCouples]
+    held_out: tuple[list[FloatArray], ResolvedCouples]
 
-    def score(self, affine: Affine) -> float:
-        """Score of a search among the held-out objects."""
-        return _score(affine, *self.held_out)
+    def score(self, affine: Affine) -> CoupleScores:
+        """Score of a search among the held-out objects, of each couple."""
+        scores, couples = self.held_out
+        codes = [
+            pack(s @ w.astype(s.dtype) + b.astype(s.dtype) >= 0)
+            for s, w, b in zip(scores, affine.weights, affine.offsets, strict=True)
+        ]
+        return code_scores(codes, couples)
 
-    def chance(self) -> float:
-        """Score of codes that are all equal."""
-        scores, pairs = self.held_out
-        return _score_bits([np.zeros((len(s), 1), dtype=bool) for s in scores], pairs)
+    def mean(self, scores: CoupleScores) -> float:
+        """The weighted mean over the couples."""
+        return weighted_mean(self.held_out[1], lambda couple: scores[couple.sides])
 
 
-def _splits(scores: list[FloatArray], pairs: ResolvedPairs, folds: tuple[IntArray, IntArray]) -> list[_Fold]:
-    """One split for each fold, of at most 1,600 objects; it is left out if a part has no positive or negative pair."""
-    kept = [np.flatnonzero(np.arange(len(f)) < _MAX_COMPARED_ROWS) for f in folds]
-    scores, pairs = _rows_of(scores, pairs, kept[0], kept[1])
-    x, y = (f[rows] for f, rows in zip(folds, kept, strict=True))
+def _splits(scores: list[FloatArray], couples: ResolvedCouples, folds: list[IntArray]) -> list[_Fold]:
+    """One split for each fold, of at most 1,600 objects of each view.
+
+    A couple is left out if it has no positive or no negative pair in a part, and a split if a part has no couple.
+    """
+    kept = [np.arange(min(len(f), _MAX_COMPARED_ROWS)) for f in folds]
+    scores, couples = _rows_of(scores, couples, kept)
+    folds = [f[rows] for f, rows in zip(folds, kept, strict=True)]
     found = []
-    for number in np.unique(x):
-        parts = []
-        for rows_x, rows_y in ((x != number, y != number), (x == number, y == number)):
-            part = _rows_of(scores, pairs, np.flatnonzero(rows_x), np.flatnonzero(rows_y))
-            if min(map(len, part[0])) >= 2 and part[1].n_positive and part[1].n_negative:
-                parts.append(part)
-        if len(parts) == 2:
+    for number in np.unique(folds[0]):
+        parts = [
+            _rows_of(scores, couples, [np.flatnonzero(f != number) for f in folds]),
+            _rows_of(scores, couples, [np.flatnonzero(f == number) for f in folds]),
+        ]
+        if all(len(part[1]) and min(map(len, part[0])) >= 2 for part in parts):
             found.append(_Fold(*parts))
     return found
 
 
 def _rows_of(
-    scores: list[FloatArray], pairs: ResolvedPairs, x: IntArray, y: IntArray
-) -> tuple[list[FloatArray], ResolvedPairs]:
-    """Scores of some rows, and the pairs between them."""
-    chosen = [s[rows] for s, rows in zip(scores, (x, y), strict=False)]
-    return chosen, with_compact_groups(pairs.subset(x, y))
+    scores: list[FloatArray], couples: ResolvedCouples, rows: Sequence[IntArray]
+) -> tuple[list[FloatArray], ResolvedCouples]:
+    """Scores of some rows of each view, and the pairs between them."""
+    chosen = couples.subset(rows).learnable()
+    return [s[r] for s, r in zip(scores, rows, strict=True)], with_compact_groups(chosen)
 
 
-def with_compact_groups(pairs: ResolvedPairs) -> ResolvedPairs:
+def with_compact_groups(couples: ResolvedCouples) -> ResolvedCouples:
     """The same pairs; groups without rows are removed, because sums over groups need memory for each."""
-    groups = pairs.groups
-    assert groups is not None
-    present, numbers = np.unique(np.concatenate([groups.x, groups.y]), return_inverse=True)
-    sets = None if groups.sets is None else groups.sets[present]
-    x, y = numbers[: len(groups.x)], numbers[len(groups.x) :]
-    return replace(pairs, groups=LabelGroups(x, y, len(present), sets))
-
-
-def _score(affine: Affine, scores: list[FloatArray], pairs: ResolvedPairs) -> float:
-    bits = [
-        s @ w.astype(s.dtype) + b.astype(s.dtype) >= 0
-        for s, w, b in zip(scores, affine.weights, affine.offsets, strict=False)
-    ]
-    return _score_bits(bits, pairs)
-
-
-def _score_bits(bits: list[BoolArray], pairs: ResolvedPairs) -> float:
-    codes = [pack(side) for side in bits]
-    return score_codes(codes[0], codes[-1], pairs)
+    found = []
+    for couple in couples:
+        groups = couple.pairs.groups
+        assert groups is not None, "every couple needs labels"
+        present, numbers = np.unique(np.concatenate([groups.x, groups.y]), return_inverse=True)
+        sets = None if groups.sets is None else groups.sets[present]
+        x, y = numbers[: len(groups.x)], numbers[len(groups.x) :]
+        compact = LabelGroups(x, y, len(present), sets)
+        found.append(replace(couple, pairs=replace(couple.pairs, groups=compact)))
+    return replace(couples, couples=tuple(found))

@@ -1,0 +1,44 @@
+"""Scores of codes and of similarities over all couples of views."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from ...evaluation.pair_score import score_codes
+from ...pairs.couples import ResolvedCouple, ResolvedCouples
+from ...types import CodeArray
+
+__all__ = ["CoupleScores", "average_scores", "chance_scores", "code_scores", "weighted_mean"]
+
+#: The score of each couple, by the numbers of its views.
+CoupleScores = dict[tuple[int, int], float]
+
+
+def code_scores(codes: Sequence[CodeArray], couples: ResolvedCouples) -> CoupleScores:
+    """How well packed codes of each view separate the pairs of each couple, see :func:`score_codes`."""
+    return {c.sides: score_codes(codes[c.first], codes[c.second], c.pairs) for c in couples}
+
+
+def chance_scores(couples: ResolvedCouples) -> CoupleScores:
+    """The scores of codes that are all equal."""
+    return code_scores([np.zeros((n, 1), np.uint8) for n in couples.n_rows], couples)
+
+
+def weighted_mean(couples: ResolvedCouples, score: Callable[[ResolvedCouple], float]) -> float:
+    """The mean of a score over couples, by their weights; 0 without couples."""
+    total = sum(couple.weight for couple in couples)
+    return float(sum(couple.weight * score(couple) for couple in couples) / (total or 1.0))
+
+
+def average_scores(scores: Sequence[Mapping[tuple[int, int], float]]) -> CoupleScores:
+    """The mean over splits; a couple may be missing in some of them.
+
+    Examples
+    --------
+    >>> average_scores([{(0, 1): 0.5, (0, 2): 0.25}, {(0, 1): 1.0}])
+    {(0, 1): 0.75, (0, 2): 0.25}
+    """
+    couples = dict.fromkeys(couple for each in scores for couple in each)
+    return {c: float(np.mean([each[c] for each in scores if c in each])) for c in couples}
