@@ -10,6 +10,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -175,6 +176,67 @@ class BaseHasher(BaseEstimator, ABC):
             check_features(X, model.n_features[m], caller=caller, modality=m)
         self.model_ = self._calibrated(data, model, caller)
         return self
+
+    def extend(
+        self,
+        views: Views,
+        pairs: Pairs | Mapping[tuple[str, ...], Pairs],
+        *,
+        modality: str,
+        encodes_as: str | None = None,
+    ) -> Self:
+        """Learn a hash function for a new modality, into the codes that exist already.
+
+        The hash functions of the known modalities do not change, so nothing that is stored has to be encoded
+        again. A new encoder of an old modality is a new modality, too.
+
+        Parameters
+        ----------
+        views : dict of arrays by modality
+            The new modality and at least one known one. They may be other objects than those of ``fit``.
+        pairs : Pairs, or {(modality, modality): Pairs}
+            As for ``fit``. Only pairs of the new modality with known ones are used.
+        modality : str
+            Name of the new modality.
+        encodes_as : str, optional
+            A known modality whose stored codes the new codes join, such as "image" for a new encoder of
+            pictures. It is kept in the model.
+
+        Returns
+        -------
+        a new hasher of the same class; this one does not change
+
+        Notes
+        -----
+        The new view is regressed to the mean codes of its partners; representation (linear or kernel) and
+        ridge have the smallest error on left-out objects. The result is refined with the old codes frozen if
+        that finds held-out objects better. If the model was calibrated, so is the new modality.
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+        >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+        >>> views = {"x": data.train.views["x"], "new x": data.train.views["x"] ** 3}
+        >>> extended = hasher.extend(views, dh.Pairs.aligned(200), modality="new x", encodes_as="x")
+        >>> extended.modalities_, hasher.modalities_
+        (('x', 'y', 'new x'), ('x', 'y'))
+        """
+        # Extension chooses among the representations of RefinedHash, whose base is this class.
+        from .extended_model import extended_model
+
+        model = self._fitted("extend")
+        extended = copy(self)
+        extended.model_ = extended_model(
+            model,
+            views,
+            pairs,
+            modality=modality,
+            encodes_as=encodes_as,
+            random_state=getattr(self, "random_state", 0),
+            caller=f"{type(self).__name__}.extend",
+        )
+        return extended
 
     def _checked(self, views: Any, pairs: Any, caller: str) -> TrainingData:
         """Check parameters and input before anything is computed."""

@@ -91,7 +91,9 @@ def transferred_values(
     ]
 
 
-def partner_consensus(values: Sequence[FloatArray], couples: ResolvedCouples) -> list[FloatArray]:
+def partner_consensus(
+    values: Sequence[FloatArray], couples: ResolvedCouples, *, within_classes: bool = True
+) -> list[FloatArray]:
     """For each row and bit, the mean sign of its partners: -1 to 1, and 0 without partners.
 
     Parameters
@@ -99,6 +101,8 @@ def partner_consensus(values: Sequence[FloatArray], couples: ResolvedCouples) ->
     values : arrays of shape (n, n_bits), one for each modality
         Projections; a bit is one where the value is >= 0.
     couples : ResolvedCouples
+    within_classes : bool
+        Whether labels of a couple of two modalities also make rows of the same modality partners.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def partner_consensus(values: Sequence[FloatArray], couples: ResolvedCouples) ->
         else:
             sums.append((sides[0], *_partner_sums(signs[sides[1]], pairs)))
             sums.append((sides[1], *_partner_sums(signs[sides[0]], _flipped(pairs))))
-            if pairs.positive is None and pairs.groups is not None:
+            if within_classes and pairs.positive is None and pairs.groups is not None:
                 # Rows of one class are similar within a modality as well.
                 for side, groups in zip(sides, (pairs.groups.x, pairs.groups.y), strict=True):
                     if side not in within_known:
