@@ -80,7 +80,7 @@ def protocols_section(summaries: list[Summary]) -> str:
                 continue
             figures = [
                 "–"
-                if database is None or not cell.values(summary.key, protocol=database)
+                if not cell.values(summary.key, protocol=database)
                 else " / ".join(
                     f"{cell.mean(summary.key, way, protocol=database):.3f}" for way in summary.ways
                 )

@@ -21,7 +21,7 @@ from ..peers import best_setting, try_settings
 from .differences import paired_differences
 from .features import KERNEL, FeatureSets, Representations
 from .methods import Method
-from .protocols import TRAINING, UNSEEN
+from .protocols import FUSED_WIDTHS, TRAINING, UNSEEN, fused_databases
 from .results import Results, cell_key, queries_key
 from .scores import Scores, score, summary
 from .summary import summarise
@@ -237,6 +237,9 @@ def score_cell(
             databases[TRAINING] = train, np.arange(task.n_test + task.n_train)
         else:
             databases[TRAINING] = train, task.train_labels
+    if method.family == "ours" and task.train_labels is not None and peer.n_bits in FUSED_WIDTHS:
+        for protocol, codes in fused_databases(peer.hasher, task.train, task.train_labels).items():
+            databases[protocol] = dict.fromkeys(test, codes), task.train_labels
     cell: dict[str, Any] = {
         "encode_microseconds": round(1e6 * (seconds + map_seconds) / (2 * task.n_test), 3)
     }

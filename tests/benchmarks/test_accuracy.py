@@ -211,13 +211,28 @@ def test_too_many_bits_show_a_dash_and_the_reason(made):
     assert [cell.strip() for cell in row.split("|")][3:7] == ["–", "not run", "not run", "not run"]
 
 
-def test_the_report_has_the_three_protocols_and_says_why_two_are_empty(made):
+def test_the_report_has_the_three_protocols(made):
     folder, _ = made
     text = (folder / "accuracy.md").read_text(encoding="utf-8")
 
     assert "| C, unseen | C, training items | B | A |" in text
-    assert "they need fused codes, which the package does not have yet" in text
+    assert "B and A are measured for our methods, with labels" in text
     assert "*Development set.* Made up for a test. 2 seeds." in text
+
+
+def test_databases_that_are_fused_and_know_their_labels_are_measured_for_our_methods(made):
+    folder, _ = made
+    cells = read(folder, "classes")["cells"]
+
+    def figure(protocol, seed):
+        return cells[f"RefinedHash | 16 | {seed}"][protocol]["both"]["map"]["mean"]
+
+    for seed in (0, 1):
+        assert figure("fused", seed) > figure("unseen", seed) - 0.1
+        assert figure("fused with labels", seed) >= figure("fused", seed)
+    assert "fused" not in cells["RefinedHash | 8 | 0"]
+    assert "fused" not in cells["BATCH | 16 | 0"]
+    assert "fused" not in read(folder, "pairs")["cells"]["RefinedHash | 16 | 0"]
 
 
 def test_the_difference_is_that_of_the_means_over_all_splits(made):

@@ -9,24 +9,28 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from sklearn.base import BaseEstimator
+import numpy as np
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from ..errors import NotFittedError, UnknownModalityError
 from ..featurizers.base import Featurizer
 from ..maps import FeatureMap
-from ..model import HashModel
+from ..model import FusedCodes, HashModel
+from ..model.hash_model import FUSION_SLOPES
 from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
 from ..pairs.couples import ResolvedCouples, name_couples, resolve_couples
 from ..pairs.resolved import ResolvedPairs
 from ..threads import blas_libraries, one_blas_thread
 from ..types import CodeArray, FloatArray, Views
-from ..validation import check_count, check_learnable, check_view
+from ..validation import check_count, check_features, check_flag, check_learnable, check_view
+from .calibration import fusion_slopes, held_out_values
 
 __all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData"]
 
@@ -110,7 +114,9 @@ class BaseHasher(BaseEstimator, ABC):
     couple_weights: Mapping[tuple[str, str], float] | None = None
     model_: HashModel
 
-    def fit(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
+    def fit(
+        self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs], *, calibrate: bool = False
+    ) -> Self:
         """Learn a hash function for each modality.
 
         Parameters
@@ -122,26 +128,133 @@ class BaseHasher(BaseEstimator, ABC):
         pairs : Pairs, or {(modality, modality): Pairs}
             The second form gives the pairs of each couple of modalities, from the first name to the second;
             a couple that names one modality twice has pairs within it. Views that no couple names are ignored.
+        calibrate : bool
+            Whether to call :meth:`calibrate`, too, which about doubles the time. Fused codes need it.
 
         Returns
         -------
         self
         """
-        self._check_parameters()
-        check_count(self.n_bits, "n_bits", caller=self._caller, maximum=MAX_BITS)
-        data = check_training_data(
+        check_flag(calibrate, "calibrate", caller=self._caller)
+        data = self._checked(views, pairs, self._caller)
+        model = self._fit_model(data)
+        self.model_ = self._calibrated(data, model, self._caller) if calibrate else model
+        return self
+
+    def calibrate(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
+        """Learn how reliable each modality is for each bit; :meth:`encode_fused` needs this.
+
+        A second model is fitted with the same parameters to 80 % of the objects, and judged on the others.
+        The hash functions do not change, so stored codes stay valid. This takes about as long as ``fit``.
+
+        Parameters
+        ----------
+        views, pairs
+            What the hasher was fitted to.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+        >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+        >>> hasher = hasher.calibrate(data.train.views, dh.Pairs.aligned(200))
+        >>> hasher.encode_fused({m: X[:10] for m, X in data.test.views.items()}).codes.shape
+        (10, 1)
+        """
+        model, caller = self._fitted("calibrate"), f"{type(self).__name__}.calibrate"
+        data = self._checked(views, pairs, caller)
+        if set(data.modalities) != set(model.modalities):
+            raise UnknownModalityError(
+                f"{caller}: the model has the modalities {', '.join(map(repr, model.modalities))}, the pairs are "
+                f"between {', '.join(map(repr, data.modalities))}. Give the views and pairs of fit."
+            )
+        for m, X in data.views.items():
+            check_features(X, model.n_features[m], caller=caller, modality=m)
+        self.model_ = self._calibrated(data, model, caller)
+        return self
+
+    def extend(
+        self,
+        views: Views,
+        pairs: Pairs | Mapping[tuple[str, ...], Pairs],
+        *,
+        modality: str,
+        encodes_as: str | None = None,
+    ) -> Self:
+        """Learn a hash function for a new modality, into the codes that exist already.
+
+        The hash functions of the known modalities do not change, so nothing that is stored has to be encoded
+        again. A new encoder of an old modality is a new modality, too.
+
+        Parameters
+        ----------
+        views : dict of arrays by modality
+            The new modality and at least one known one. They may be other objects than those of ``fit``.
+        pairs : Pairs, or {(modality, modality): Pairs}
+            As for ``fit``. Only pairs of the new modality with known ones are used.
+        modality : str
+            Name of the new modality.
+        encodes_as : str, optional
+            A known modality whose stored codes the new codes join, such as "image" for a new encoder of
+            pictures. It is kept in the model.
+
+        Returns
+        -------
+        a new hasher of the same class; this one does not change
+
+        Notes
+        -----
+        The new view is regressed to the mean codes of its partners; representation (linear or kernel) and
+        ridge have the smallest error on left-out objects. The result is refined with the old codes frozen if
+        that finds held-out objects better. If the model was calibrated, so is the new modality.
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+        >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+        >>> views = {"x": data.train.views["x"], "new x": data.train.views["x"] ** 3}
+        >>> extended = hasher.extend(views, dh.Pairs.aligned(200), modality="new x", encodes_as="x")
+        >>> extended.modalities_, hasher.modalities_
+        (('x', 'y', 'new x'), ('x', 'y'))
+        """
+        # Extension chooses among the representations of RefinedHash, whose base is this class.
+        from .extended_model import extended_model
+
+        model = self._fitted("extend")
+        extended = copy(self)
+        extended.model_ = extended_model(
+            model,
             views,
             pairs,
-            caller=self._caller,
+            modality=modality,
+            encodes_as=encodes_as,
+            random_state=getattr(self, "random_state", 0),
+            caller=f"{type(self).__name__}.extend",
+        )
+        return extended
+
+    def _checked(self, views: Any, pairs: Any, caller: str) -> TrainingData:
+        """Check parameters and input before anything is computed."""
+        self._check_parameters()
+        check_count(self.n_bits, "n_bits", caller=self._caller, maximum=MAX_BITS)
+        return check_training_data(
+            views,
+            pairs,
+            caller=caller,
             need_negatives=self._needs_negatives(),
             couple_weights=self.couple_weights,
         )
-        n_objects = max(X.shape[0] for X in data.views.values())
-        # With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores.
-        with one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext():
+
+    def _fit_model(self, data: TrainingData) -> HashModel:
+        with _few_threads(data):
             learned = self._learn(data)
             libraries = blas_libraries()
-        self.model_ = HashModel(
+        return HashModel(
             method=type(self).__name__,
             parameters=self.get_params(deep=False) | dict.fromkeys(self.callbacks),
             n_bits=int(self.n_bits),
@@ -153,7 +266,17 @@ class BaseHasher(BaseEstimator, ABC):
             extra=learned.extra,
             learned_with={"blas": libraries},
         )
-        return self
+
+    def _calibrated(self, data: TrainingData, model: HashModel, caller: str) -> HashModel:
+        """The model with what a second fit says about it."""
+        second = clone(self).set_params(**dict.fromkeys(self.callbacks))
+        with _few_threads(data):
+            held_out = held_out_values(
+                data, model, second._learn, getattr(self, "random_state", 0), caller=caller
+            )
+            slopes = dict(zip(data.modalities, fusion_slopes(held_out), strict=True))
+        stacked = np.stack([slopes[m] for m in model.modalities])
+        return replace(model, extra=model.extra | {FUSION_SLOPES: stacked})
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -208,6 +331,10 @@ class BaseHasher(BaseEstimator, ABC):
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
         """Binary codes of objects of one modality; see :meth:`HashModel.encode`."""
         return self._fitted("encode").encode(X, modality)
+
+    def encode_fused(self, views: Mapping[str, Any], ids: Mapping[str, Any] | None = None) -> FusedCodes:
+        """One code per object from all modalities that it has; see :meth:`HashModel.encode_fused`."""
+        return self._fitted("encode_fused").encode_fused(views, ids)
 
     def featurize(self, raw: Any, modality: str | None = None) -> Any:
         """Features of raw objects; see :meth:`HashModel.featurize`."""
@@ -266,6 +393,12 @@ class BaseHasher(BaseEstimator, ABC):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in self.__dict__
+
+
+def _few_threads(data: TrainingData) -> AbstractContextManager[Any]:
+    """With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores."""
+    n_objects = max(X.shape[0] for X in data.views.values())
+    return one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext()
 
 
 def check_training_data(

@@ -28,7 +28,7 @@ from ..errors import InputError
 from ..maps import MappedView
 from ..types import FloatArray, IntArray
 
-__all__ = ["RIDGES", "ViewRegression", "shared_targets"]
+__all__ = ["RIDGES", "ViewRegression", "scale_free_error", "shared_targets"]
 
 #: Ridges that are compared, in multiples of the largest variance.
 RIDGES = 10.0 ** np.arange(-7, 1.25, 0.5)
@@ -185,7 +185,7 @@ class ViewRegression:
         error is :math:`1 + c^2`.
         """
         errors = [
-            _scale_free_error(centred_targets, self.leave_one_out(coordinates, centred_targets, r, targets))
+            scale_free_error(centred_targets, self.leave_one_out(coordinates, centred_targets, r, targets))
             for r in ridges
         ]
         best = int(np.argmin(errors))
@@ -223,7 +223,7 @@ def shared_targets(damped_moments: list[FloatArray], max_targets: int) -> FloatA
     return np.asarray(vectors[:, kept])
 
 
-def _scale_free_error(targets: FloatArray, scores: FloatArray) -> float:
+def scale_free_error(targets: FloatArray, scores: FloatArray) -> float:
     """Relative squared error after the best scaling; above 1 if the best scale is negative."""
     lengths = np.linalg.norm(targets) * np.linalg.norm(scores)
     correlation = float(np.vdot(targets, scores) / lengths) if lengths > 0 else 0.0

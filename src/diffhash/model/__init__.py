@@ -1,7 +1,8 @@
 """What was learned, as a plain value that encodes, saves and loads."""
 
 from .fit_report import FitReport, Tried
+from .fused_codes import FusedCodes
 from .hash_model import AbsentFeaturizer, HashModel, model_of
 from .serialization import load_model
 
-__all__ = ["AbsentFeaturizer", "FitReport", "HashModel", "Tried", "load_model", "model_of"]
+__all__ = ["AbsentFeaturizer", "FitReport", "FusedCodes", "HashModel", "Tried", "load_model", "model_of"]

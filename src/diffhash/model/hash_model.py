@@ -20,8 +20,12 @@ from ..maps import FeatureMap
 from ..types import CodeArray, FloatArray
 from ..validation import check_features, known_modality
 from .fit_report import FitReport
+from .fused_codes import FusedCodes, fuse
 
-__all__ = ["AbsentFeaturizer", "HashModel", "model_of"]
+__all__ = ["FUSION_SLOPES", "AbsentFeaturizer", "HashModel", "model_of"]
+
+#: Name of the array (n_modalities, n_bits) in ``extra`` that fused codes need.
+FUSION_SLOPES = "fusion_slopes"
 
 
 class AbsentFeaturizer(NamedTuple):
@@ -63,6 +67,8 @@ class HashModel:
         Kept so that saving a model again does not lose them.
     opened_by : str
         Function that takes ``featurizers=``, for error messages.
+    encodes_as : dict of str by modality
+        For a modality that joined by ``extend``: the older modality whose stored codes its codes join.
     learned_with : dict
         The libraries that computed the model, as plain JSON: ``"blas"`` lists the BLAS libraries with
         their versions, the kinds of CPU that they were used for, and their numbers of threads. Empty
@@ -91,12 +97,19 @@ class HashModel:
     featurizers: dict[str, Featurizer] = field(default_factory=dict)
     absent_featurizers: dict[str, AbsentFeaturizer] = field(default_factory=dict)
     opened_by: str = "load"
+    encodes_as: Mapping[str, str] = field(default_factory=dict)
     learned_with: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def report(self) -> FitReport | None:
         """What the fit tried and chose; None for methods that choose nothing."""
         return FitReport.from_array(self.extra["report"]) if "report" in self.extra else None
+
+    @property
+    def fusion_slopes(self) -> dict[str, FloatArray] | None:
+        """For each modality, the reliability of its projection for each bit; None without calibration."""
+        slopes = self.extra.get(FUSION_SLOPES)
+        return None if slopes is None else dict(zip(self.modalities, slopes, strict=True))
 
     def __repr__(self) -> str:
         views = ", ".join(f"{m} ({n} features)" for m, n in self.n_features.items())
@@ -136,6 +149,33 @@ class HashModel:
         """
         modality, X = self._check_rows(X, modality, "encode")
         return self.maps[modality].encode(X, self.projections[modality], self.thresholds[modality])
+
+    def encode_fused(self, views: Mapping[str, Any], ids: Mapping[str, Any] | None = None) -> FusedCodes:
+        """One code per object from all modalities that it has.
+
+        A bit is the sign of the sum of the projections, weighted by how reliable each modality is for this
+        bit. An object with one modality gets the code of :meth:`encode`.
+
+        Parameters
+        ----------
+        views : dict of arrays by modality
+            Features of shape (n, n_features), of one or more modalities of the model.
+        ids : dict of arrays by modality, optional
+            Id of each row. Rows with the same id are one object. An object may lack modalities, and may have
+            several rows in one, whose projections are averaged. Without ids, row r of every view is one
+            object.
+
+        Returns
+        -------
+        FusedCodes
+            ``codes``, one for each object, and ``ids``, in the order in which they first occur.
+
+        Raises
+        ------
+        NotFittedError
+            If the model was not calibrated, see :meth:`BaseHasher.calibrate`.
+        """
+        return fuse(self, views, ids, caller=f"{self.method}.encode_fused")
 
     def featurize(self, raw: Any, modality: str | None = None) -> Any:
         """Features of raw objects, made by the featurizer of their modality.

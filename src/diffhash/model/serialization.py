@@ -18,7 +18,7 @@ from ..maps import map_from_state
 from ..validation import as_array
 from .featurizer_state import read_featurizers, write_featurizers
 from .file import pack_model, read_model, unpack_model, write_model
-from .hash_model import HashModel
+from .hash_model import FUSION_SLOPES, HashModel
 
 __all__ = ["load_model", "model_from_bytes", "model_to_bytes", "save_model"]
 
@@ -67,7 +67,8 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         "n_features": [model.n_features[m] for m in model.modalities],
         "maps": maps,
         **write_featurizers(model, arrays),
-        # Releases that do not know it read past it.
+        # Releases that do not know these read past them.
+        **({"encodes_as": dict(model.encodes_as)} if model.encodes_as else {}),
         **({"learned_with": dict(model.learned_with)} if model.learned_with else {}),
     }
     return header, arrays
@@ -159,6 +160,7 @@ def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kerne
         projections=projections,
         thresholds=thresholds,
         extra=_arrays_under("extra/", arrays),
+        encodes_as=dict(header.get("encodes_as", {})),
         learned_with=_plain_json(header.get("learned_with", {})),
     )
     _check_consistent(model)
@@ -198,6 +200,11 @@ def _check_consistent(model: HashModel) -> None:
         ok = ok and P.shape == (n_bits, fitted.n_features_out) and threshold.shape == (n_bits,)
         for array in (P, threshold, *fitted.state()[1].values()):
             ok = ok and array.dtype.kind == "f" and bool(np.isfinite(array).all())
+    slopes = model.extra.get(FUSION_SLOPES)
+    if slopes is not None:
+        ok = ok and slopes.shape == (len(modalities), n_bits) and slopes.dtype.kind == "f"
+        ok = ok and bool((np.isfinite(slopes) & (slopes > 0)).all())
+    ok = ok and all(m in modalities and n in modalities and m != n for m, n in model.encodes_as.items())
     if not ok:
         raise ModelFileError("load: the arrays of this file contradict its header. Save the model again.")
 

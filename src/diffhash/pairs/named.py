@@ -53,7 +53,7 @@ def group_by_name(given: Any, what: str, *, caller: str) -> NamedGroups:
     if not isinstance(given, Mapping) or not given:
         raise PairsError(
             f'{caller}: expected a dict of {what} by modality, such as {{"image": a, "text": b}}, '
-            f"got {type(given).__name__ if given else 'an empty dict'}."
+            f"got {'an empty dict' if isinstance(given, Mapping) else type(given).__name__}."
         )
     for name in given:
         if not isinstance(name, str) or not name:

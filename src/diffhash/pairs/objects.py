@@ -96,8 +96,12 @@ def hold_out_couples(
     """
     if couples.only is not None:
         splits = hold_out(couples.only, share, max_objects, rng, n_splits)
-        n = len(couples.n_rows)
-        return [_whole_split(couples, split.fit_rows[:n], split.scored_rows[:n]) for split in splits]
+        sides = couples.couples[0].sides
+        order = [sides.index(number) for number in range(len(couples.n_rows))]
+        return [
+            _whole_split(couples, *([rows[k] for k in order] for rows in (split.fit_rows, split.scored_rows)))
+            for split in splits
+        ]
     drawn = _draw_rows(couples, max_objects, rng)
     found = []
     for number in range(n_splits):

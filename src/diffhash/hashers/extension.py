@@ -1,0 +1,346 @@
+"""A hash function for a new modality, in the codes of a model that stays as it is.
+
+The new view is regressed to the codes of its partners. Representation and ridge are those with the smallest error on
+objects that were left out. The scores of left-out objects are then refined with the old codes frozen, if that finds
+partners of held-out objects better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..codes import pack
+from ..errors import InputError, ParameterError
+from ..evaluation.pair_score import score_codes
+from ..learning.class_scores import RIDGES, ViewRegression, scale_free_error
+from ..learning.frozen_refinement import FrozenCouple, refine_to_frozen
+from ..learning.fusion import partner_consensus, reliability_slopes
+from ..learning.pair_loss import PairLoss
+from ..maps import FeatureMap, MappedView
+from ..maps.representation import Representation, fit_representation
+from ..pairs.couples import ResolvedCouple, ResolvedCouples
+from ..pairs.objects import HeldOutCouples, hold_out_couples
+from ..types import FloatArray, IntArray
+from .refined.fit_options import ViewOptions
+from .refined.pair_trial import distinct_landmarks
+
+__all__ = ["NewModality", "learn_modality"]
+
+_N_FOLDS = 5
+#: Rows and landmarks on which representations are compared.
+_TRIAL_ROWS, _TRIAL_LANDMARKS = 1200, 300
+#: Rows of each modality whose left-out scores are computed.
+_MAX_SCORED_ROWS = 4800
+_N_LANDMARKS = 1000
+#: Largest number of principal components of the new view.
+_MAX_RANK = 1024
+_PENALTIES, _TARGETS = (0.01, 0.1), (-0.3, 0.0)
+#: The refinement must be better than the regression by this.
+_SIMPLER_WITHIN = 0.002
+#: A bit with a smaller share of zeros or ones gets the median as its threshold.
+_MIN_SHARE = 0.02
+
+
+@dataclass(frozen=True)
+class NewModality:
+    """What was learned for a new modality.
+
+    Attributes
+    ----------
+    map : FeatureMap
+    projection : array of shape (n_bits, n_features_out)
+    threshold : array of shape (n_bits,)
+    fusion_slopes : array of shape (n_bits,)
+        See :func:`~diffhash.learning.fusion.reliability_slopes`.
+    """
+
+    map: FeatureMap
+    projection: FloatArray
+    threshold: FloatArray
+    fusion_slopes: FloatArray
+
+
+def learn_modality(
+    X: Any, partners: Sequence[FloatArray], couples: ResolvedCouples, random_state: int | None, *, who: str
+) -> NewModality:
+    """Learn a hash function whose bits agree with those of the partners.
+
+    Parameters
+    ----------
+    X : array of shape (n, n_features), dense or CSR
+        Features of the new modality, which has number 0 in ``couples``.
+    partners : arrays of shape (n', n_bits)
+        Projections of the known modalities, which have the numbers 1, 2, ...
+    couples : ResolvedCouples
+        Pairs of the new modality with known ones.
+    random_state : int or None
+    who : str
+        Prefix of error messages.
+    """
+    n_bits = partners[0].shape[1]
+    values = [np.zeros((X.shape[0], n_bits)), *partners]
+    target = partner_consensus(values, couples, within_classes=False)[0]
+    # Of values that are all positive, the consensus is 1 where there is a partner.
+    ones = [np.ones((len(each), 1)) for each in values]
+    known = np.flatnonzero(partner_consensus(ones, couples, within_classes=False)[0])
+    rng = np.random.default_rng(None if random_state is None else [random_state, 0xE47])
+    splits = hold_out_couples(couples, 1 / _N_FOLDS, _MAX_SCORED_ROWS, rng, _N_FOLDS)
+    rows, folds = _folds(splits, X.shape[0], known, rng)
+    fit = _fit_view(X, target, known, rows, folds, random_state, who)
+    scores = fit.left_out(X, target, rows, folds)
+    layer = _choose_layer(scores, fit.regression.label_mean, rows, values, splits, couples)
+    held_out = layer.values(scores)
+    threshold = layer.offsets.copy()
+    share = (held_out >= 0).mean(axis=0)
+    (constant,) = np.nonzero(np.minimum(share, 1 - share) < _MIN_SHARE)
+    threshold[constant] -= np.median(held_out[:, constant], axis=0)
+    held_out[:, constant] -= np.median(held_out[:, constant], axis=0)
+    weights = fit.regression.weights(fit.ridge, np.eye(n_bits)) @ layer.weights
+    projection = np.asarray((fit.regression.directions @ weights).T, dtype=np.float64)
+    return NewModality(
+        fit.map,
+        projection,
+        threshold - projection @ fit.regression.mean,
+        reliability_slopes(held_out, target[rows]),
+    )
+
+
+def _folds(
+    splits: Sequence[HeldOutCouples], n_rows: int, known: IntArray, rng: np.random.Generator
+) -> tuple[IntArray, IntArray]:
+    """Rows of the new view that have partners, and the fold of each; rows of one object have the same fold."""
+    fold_of = np.full(n_rows, -1)
+    for split in splits[:1]:
+        # Rows that no split scores are one more fold.
+        fold_of[np.concatenate([split.fit_rows[0], split.scored_rows[0]])] = len(splits)
+    for number, split in enumerate(splits):
+        fold_of[split.scored_rows[0]] = number
+    rows = known[fold_of[known] >= 0]
+    if len(np.unique(fold_of[rows])) >= 2:
+        return rows, fold_of[rows]
+    # Too few pairs to hold objects out: rows are left out of the regression in turn.
+    rows = np.sort(rng.permutation(known)[:_MAX_SCORED_ROWS])
+    return rows, rng.permutation(np.arange(len(rows)) % max(2, min(_N_FOLDS, len(rows))))
+
+
+@dataclass(frozen=True)
+class _ViewFit:
+    """A regression of the new view to the codes of its partners."""
+
+    representation: Representation
+    map: FeatureMap
+    regression: ViewRegression
+    ridge: float
+    error: float
+
+    def left_out(self, X: Any, target: FloatArray, rows: IntArray, folds: IntArray) -> FloatArray:
+        """Scores of rows by regressions without their fold, without the constant term."""
+        identity = np.eye(target.shape[1])
+        coordinates = self.regression.coordinates(MappedView(X[rows], self.map))
+        centred = self.regression.centred_targets(target[rows], identity)
+        return self.regression.leave_fold_out(coordinates, centred, folds, self.ridge, identity)
+
+
+def _fit_view(
+    X: Any,
+    target: FloatArray,
+    known: IntArray,
+    rows: IntArray,
+    folds: IntArray,
+    random_state: int | None,
+    who: str,
+) -> _ViewFit:
+    """Choose a representation and a ridge, and regress all rows with partners."""
+    drawn = np.sort(np.random.default_rng(random_state).permutation(len(rows))[:_TRIAL_ROWS])
+    trial, trial_folds = rows[drawn], folds[drawn]
+    options = ViewOptions()
+    representations = options.representations(X)
+    first_width = options.widths[0]
+
+    def best_of(choices: list[Representation]) -> list[_ViewFit]:
+        return _try_all(
+            choices, X[trial], target[trial], None, trial_folds, _TRIAL_LANDMARKS, random_state, who
+        )
+
+    found = best_of([r for r in representations if r.features == "linear" or r.width == first_width])
+    kernels = [each for each in found if each.representation.features == "kernel"]
+    if kernels:
+        metric = min(kernels, key=lambda each: each.error).representation.metric
+        found += best_of(
+            [
+                r
+                for r in representations
+                if r.metric == metric and r.width != first_width and r.features == "kernel"
+            ]
+        )
+    if not found:
+        raise InputError(
+            f"{who}: no representation of the features can be learned from. Give other features."
+        )
+    # A trial has fewer landmarks than the fit, which is a disadvantage of kernels.
+    finalists = {
+        features: min(group, key=lambda each: each.error).representation
+        for features in ("linear", "kernel")
+        if (group := [each for each in found if each.representation.features == features])
+    }
+    places = np.searchsorted(known, rows)
+    fits = _try_all(
+        list(finalists.values()), X[known], target[known], places, folds, _N_LANDMARKS, random_state, who
+    )
+    return min(fits, key=lambda each: each.error)
+
+
+def _try_all(
+    choices: list[Representation],
+    X: Any,
+    target: FloatArray,
+    judged: IntArray | None,
+    folds: IntArray,
+    n_landmarks: int,
+    random_state: int | None,
+    who: str,
+) -> list[_ViewFit]:
+    """Regressions with their best ridges; representations that do not suit the features are left out."""
+    landmarks = None
+    if any(choice.features == "kernel" for choice in choices):
+        landmarks = distinct_landmarks(X, n_landmarks, random_state, who=who)
+    identity = np.eye(target.shape[1])
+    found = []
+    for choice in choices:
+        try:
+            fitted = fit_representation(X, choice, landmarks, who=who)
+            view = MappedView(X, fitted)
+            regression = ViewRegression.of(view, target, _MAX_RANK, who=who)
+        except (InputError, ParameterError):
+            continue
+        rows = slice(None) if judged is None else judged
+        coordinates = regression.coordinates(view if judged is None else MappedView(X[judged], fitted))
+        centred = regression.centred_targets(target[rows], identity)
+        errors = [
+            scale_free_error(centred, regression.leave_fold_out(coordinates, centred, folds, ridge, identity))
+            for ridge in RIDGES[::2]
+        ]
+        best = int(np.argmin(errors))
+        found.append(_ViewFit(choice, fitted, regression, float(RIDGES[::2][best]), errors[best]))
+    return found
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """An affine function from scores to values whose signs are the bits."""
+
+    weights: FloatArray
+    offsets: FloatArray
+
+    def values(self, scores: FloatArray) -> FloatArray:
+        return np.asarray(scores @ self.weights + self.offsets)
+
+
+def _choose_layer(
+    scores: FloatArray,
+    mean: FloatArray,
+    rows: IntArray,
+    values: list[FloatArray],
+    splits: Sequence[HeldOutCouples],
+    couples: ResolvedCouples,
+) -> _Layer:
+    """The regression itself, or refined scores if they are better on held-out objects."""
+    plain = _Layer(np.eye(len(mean)), mean)
+    place = np.full(couples.n_rows[0], -1)
+    place[rows] = np.arange(len(rows))
+    parts = [
+        (
+            _Part.of(split.fit_rows, split.fit, place, values),
+            _Part.of(split.scored_rows, split.scored, place, values),
+        )
+        for split in splits
+    ]
+    parts = [(fit, held) for fit, held in parts if fit.usable and held.usable]
+    if not parts:
+        return plain
+    best, best_score = None, _mean([held.score(plain, scores) for _, held in parts]) + _SIMPLER_WITHIN
+    for penalty in _PENALTIES:
+        for target in _TARGETS:
+            layers = [fit.refined(plain, scores, penalty, target) for fit, _ in parts]
+            score = _mean([held.score(layer, scores) for (_, held), layer in zip(parts, layers, strict=True)])
+            if score > best_score:
+                best, best_score = (penalty, target), score
+    if best is None:
+        return plain
+    drawn = [
+        np.unique(np.concatenate([split.fit_rows[m], split.scored_rows[m]]))
+        for split in splits[:1]
+        for m in range(len(values))
+    ]
+    return _Part.of(drawn, couples.subset(drawn), place, values).refined(plain, scores, *best)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some objects: places of their scores, signs of the known modalities, and the pairs between them."""
+
+    places: IntArray
+    signs: list[FloatArray]
+    couples: ResolvedCouples
+
+    @classmethod
+    def of(
+        cls, rows: Sequence[IntArray], couples: ResolvedCouples, place: IntArray, values: list[FloatArray]
+    ) -> _Part:
+        scored = place[rows[0]]
+        signs = [np.where(v[r] >= 0, 1.0, -1.0) for v, r in zip(values[1:], rows[1:], strict=True)]
+        if (scored >= 0).all():
+            return cls(scored, signs, _with_pairs(couples))
+        # Rows without any partner have no score. There are none if rows are aligned.
+        kept = [np.flatnonzero(scored >= 0), *(np.arange(len(r)) for r in rows[1:])]
+        return cls(scored[kept[0]], signs, _with_pairs(couples.subset(kept)))
+
+    @property
+    def usable(self) -> bool:
+        return len(self.places) >= 2 and len(self.couples) > 0
+
+    def refined(self, start: _Layer, scores: FloatArray, penalty: float, target: float) -> _Layer:
+        """The layer, refined on these objects."""
+        x = scores[self.places]
+        scale = np.maximum(x.std(axis=0), 1e-9)
+        n_bits = x.shape[1]
+        frozen = [
+            FrozenCouple(
+                PairLoss(c.pairs, n_bits, target, per_query=c.pairs.positive is None),
+                self.signs[max(c.sides) - 1],
+                c.first == 0,
+                c.weight,
+            )
+            for c in self.couples
+        ]
+        weights, offsets = refine_to_frozen(
+            x / scale,
+            frozen,
+            start.weights / scale.mean() * scale[:, None],
+            start.offsets / scale.mean(),
+            penalty=penalty,
+        )
+        return _Layer(weights / scale[:, None], offsets)
+
+    def score(self, layer: _Layer, scores: FloatArray) -> float:
+        """How well new codes and codes of partners find each other, on average over the couples."""
+        new = pack(layer.values(scores[self.places]) >= 0)
+        found = []
+        for c in self.couples:
+            known = pack(self.signs[max(c.sides) - 1] > 0)
+            found.append(score_codes(*((new, known) if c.first == 0 else (known, new)), c.pairs))
+        return _mean(found)
+
+
+def _with_pairs(couples: ResolvedCouples) -> ResolvedCouples:
+    """Only the couples that have positive and negative pairs."""
+    kept: tuple[ResolvedCouple, ...] = tuple(c for c in couples if c.pairs.n_positive and c.pairs.n_negative)
+    return ResolvedCouples(couples.n_rows, kept)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values))
