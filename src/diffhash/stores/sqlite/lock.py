@@ -102,6 +102,8 @@ class WriterLock:
             os.lseek(self._handle, 0, os.SEEK_SET)
             os.write(self._handle, text.encode())
             os.ftruncate(self._handle, len(text.encode()))
+            # On the disk before any log can be: after a power cut an older text would disown the log.
+            os.fsync(self._handle)
         with _locked_guard:
             _locked[self._name] = os.getpid(), text
 
