@@ -51,6 +51,20 @@ def test_an_array_without_bytes_cannot_ask_for_memory(saved, peak):
     assert peak() < 10_000_000
 
 
+def test_a_side_that_is_a_list_cannot_ask_for_memory(saved, peak):
+    """A list times a number is the list repeated."""
+
+    def repeat(head):
+        described = next(value for name, value in head.items() if name != "__metadata__")
+        described["shape"] = [50_000_000, [1, 2, 3]]
+
+    saved.write_bytes(with_header(saved.read_bytes(), repeat))
+
+    with pytest.raises(ModelFileError, match="arrays of another size"):
+        dh.load(saved)
+    assert peak() < 10_000_000
+
+
 def test_a_small_file_may_hold_an_array_without_rows():
     data = pack_model({"class": "Test"}, {"a": np.empty((0, 5000))})
 

@@ -158,8 +158,13 @@ def _check_sizes(name: str, described: Mapping[str, Any], start: int, size: int)
     """Compare what the header describes with the size of the file, before memory is allocated for it."""
     try:
         end = start + max((array["data_offsets"][1] for array in described.values()), default=0)
+        shapes = [array["shape"] for array in described.values()]
+        # A side that is a list would be repeated by the product, up to any length.
+        whole = all(type(side) is int for shape in shapes for side in shape)
         # Sides of 0 count as 1: (0, 10 ** 9) has no bytes, but its mean would have 8 GB.
-        largest = max((math.prod(side or 1 for side in a["shape"]) for a in described.values()), default=0)
+        largest = (
+            max((math.prod(side or 1 for side in shape) for shape in shapes), default=0) if whole else -1
+        )
         fits = end == size and 0 <= largest <= max(size, _MOST_WITHOUT_BYTES)
     except (KeyError, TypeError, IndexError, OverflowError):
         fits = False
