@@ -14,6 +14,8 @@ import scipy.sparse
 
 import diffhash as dh
 
+from .kept_codes import save_codes
+
 PATH = Path(__file__).parent / "plain-codes.npz"
 N_ROWS, N_CLASSES, N_BITS = 180, 12, 8
 
@@ -93,11 +95,5 @@ def codes_of(case):
     return {m: hasher.encode(X, modality=m) for m, X in given.items()}
 
 
-def main():
-    if PATH.exists():
-        raise SystemExit(f"{PATH.name} exists. It shows what earlier releases learned and is not made again.")
-    np.savez_compressed(PATH, **{f"{c}/{m}": codes for c in cases() for m, codes in codes_of(c).items()})
-
-
 if __name__ == "__main__":
-    main()
+    save_codes(PATH, cases(), codes_of)

@@ -13,6 +13,7 @@ import numpy as np
 
 import diffhash as dh
 
+from .kept_codes import save_codes
 from .make_codes import pairs_of, views
 
 PATH = Path(__file__).parent / "refined-codes.npz"
@@ -52,11 +53,5 @@ def codes_of(case):
     return {m: hasher.encode(X, modality=m) for m, X in given.items()}
 
 
-def main():
-    if PATH.exists():
-        raise SystemExit(f"{PATH.name} exists. It shows what earlier releases learned and is not made again.")
-    np.savez_compressed(PATH, **{f"{c}/{m}": codes for c in cases() for m, codes in codes_of(c).items()})
-
-
 if __name__ == "__main__":
-    main()
+    save_codes(PATH, cases(), codes_of)
