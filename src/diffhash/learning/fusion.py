@@ -38,7 +38,7 @@ __all__ = ["partner_consensus", "reliability_slopes", "transferred_values"]
 #: Slopes of values of unit mean square are at least this: a modality that says nothing decides only if it is alone.
 _SMALLEST_SLOPE = 0.01
 #: Precision of the prior of the slopes: that of all bits together around 0, and that of a bit around the common one.
-_COMMON_PRECISION, _BIT_PRECISION = 1.0, 4.0
+_COMMON_PRECISION, _BIT_PRECISION = 0.01, 4.0
 #: Halvings of the interval in which a slope is searched.
 _N_HALVINGS = 40
 #: Ridge of the regression between the bits of two models, in multiples of the mean variance.
