@@ -13,18 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..codes import pack
 from ..errors import InputError, ParameterError
-from ..evaluation.pair_score import score_codes
 from ..learning.class_scores import RIDGES, ViewRegression, scale_free_error
-from ..learning.frozen_refinement import FrozenCouple, refine_to_frozen
 from ..learning.fusion import partner_consensus, reliability_slopes
-from ..learning.pair_loss import PairLoss
 from ..maps import FeatureMap, MappedView
 from ..maps.representation import Representation, fit_representation
-from ..pairs.couples import ResolvedCouple, ResolvedCouples
+from ..pairs.couples import ResolvedCouples
 from ..pairs.objects import HeldOutCouples, hold_out_couples
 from ..types import FloatArray, IntArray
+from .extension_layer import choose_layer
 from .refined.fit_options import ViewOptions
 from .refined.pair_trial import distinct_landmarks
 
@@ -38,9 +35,6 @@ _MAX_SCORED_ROWS = 4800
 _N_LANDMARKS = 1000
 #: Largest number of principal components of the new view.
 _MAX_RANK = 1024
-_PENALTIES, _TARGETS = (0.01, 0.1), (-0.3, 0.0)
-#: The refinement must be better than the regression by this.
-_SIMPLER_WITHIN = 0.002
 #: A bit with a smaller share of zeros or ones gets the median as its threshold.
 _MIN_SHARE = 0.02
 
@@ -92,7 +86,7 @@ def learn_modality(
     rows, folds = _folds(splits, X.shape[0], known, rng)
     fit = _fit_view(X, target, known, rows, folds, random_state, who)
     scores = fit.left_out(X, target, rows, folds)
-    layer = _choose_layer(scores, fit.regression.label_mean, rows, values, splits, couples)
+    layer = choose_layer(scores, fit.regression.label_mean, rows, values, splits, couples)
     held_out = layer.values(scores)
     threshold = layer.offsets.copy()
     share = (held_out >= 0).mean(axis=0)
@@ -227,120 +221,3 @@ def _try_all(
         best = int(np.argmin(errors))
         found.append(_ViewFit(choice, fitted, regression, float(RIDGES[::2][best]), errors[best]))
     return found
-
-
-@dataclass(frozen=True)
-class _Layer:
-    """An affine function from scores to values whose signs are the bits."""
-
-    weights: FloatArray
-    offsets: FloatArray
-
-    def values(self, scores: FloatArray) -> FloatArray:
-        return np.asarray(scores @ self.weights + self.offsets)
-
-
-def _choose_layer(
-    scores: FloatArray,
-    mean: FloatArray,
-    rows: IntArray,
-    values: list[FloatArray],
-    splits: Sequence[HeldOutCouples],
-    couples: ResolvedCouples,
-) -> _Layer:
-    """The regression itself, or refined scores if they are better on held-out objects."""
-    plain = _Layer(np.eye(len(mean)), mean)
-    place = np.full(couples.n_rows[0], -1)
-    place[rows] = np.arange(len(rows))
-    parts = [
-        (
-            _Part.of(split.fit_rows, split.fit, place, values),
-            _Part.of(split.scored_rows, split.scored, place, values),
-        )
-        for split in splits
-    ]
-    parts = [(fit, held) for fit, held in parts if fit.usable and held.usable]
-    if not parts:
-        return plain
-    best, best_score = None, _mean([held.score(plain, scores) for _, held in parts]) + _SIMPLER_WITHIN
-    for penalty in _PENALTIES:
-        for target in _TARGETS:
-            layers = [fit.refined(plain, scores, penalty, target) for fit, _ in parts]
-            score = _mean([held.score(layer, scores) for (_, held), layer in zip(parts, layers, strict=True)])
-            if score > best_score:
-                best, best_score = (penalty, target), score
-    if best is None:
-        return plain
-    drawn = [
-        np.unique(np.concatenate([split.fit_rows[m], split.scored_rows[m]]))
-        for split in splits[:1]
-        for m in range(len(values))
-    ]
-    return _Part.of(drawn, couples.subset(drawn), place, values).refined(plain, scores, *best)
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Some objects: places of their scores, signs of the known modalities, and the pairs between them."""
-
-    places: IntArray
-    signs: list[FloatArray]
-    couples: ResolvedCouples
-
-    @classmethod
-    def of(
-        cls, rows: Sequence[IntArray], couples: ResolvedCouples, place: IntArray, values: list[FloatArray]
-    ) -> _Part:
-        scored = place[rows[0]]
-        signs = [np.where(v[r] >= 0, 1.0, -1.0) for v, r in zip(values[1:], rows[1:], strict=True)]
-        if (scored >= 0).all():
-            return cls(scored, signs, _with_pairs(couples))
-        # Rows without any partner have no score. There are none if rows are aligned.
-        kept = [np.flatnonzero(scored >= 0), *(np.arange(len(r)) for r in rows[1:])]
-        return cls(scored[kept[0]], signs, _with_pairs(couples.subset(kept)))
-
-    @property
-    def usable(self) -> bool:
-        return len(self.places) >= 2 and len(self.couples) > 0
-
-    def refined(self, start: _Layer, scores: FloatArray, penalty: float, target: float) -> _Layer:
-        """The layer, refined on these objects."""
-        x = scores[self.places]
-        scale = np.maximum(x.std(axis=0), 1e-9)
-        n_bits = x.shape[1]
-        frozen = [
-            FrozenCouple(
-                PairLoss(c.pairs, n_bits, target, per_query=c.pairs.positive is None),
-                self.signs[max(c.sides) - 1],
-                c.first == 0,
-                c.weight,
-            )
-            for c in self.couples
-        ]
-        weights, offsets = refine_to_frozen(
-            x / scale,
-            frozen,
-            start.weights / scale.mean() * scale[:, None],
-            start.offsets / scale.mean(),
-            penalty=penalty,
-        )
-        return _Layer(weights / scale[:, None], offsets)
-
-    def score(self, layer: _Layer, scores: FloatArray) -> float:
-        """How well new codes and codes of partners find each other, on average over the couples."""
-        new = pack(layer.values(scores[self.places]) >= 0)
-        found = []
-        for c in self.couples:
-            known = pack(self.signs[max(c.sides) - 1] > 0)
-            found.append(score_codes(*((new, known) if c.first == 0 else (known, new)), c.pairs))
-        return _mean(found)
-
-
-def _with_pairs(couples: ResolvedCouples) -> ResolvedCouples:
-    """Only the couples that have positive and negative pairs."""
-    kept: tuple[ResolvedCouple, ...] = tuple(c for c in couples if c.pairs.n_positive and c.pairs.n_negative)
-    return ResolvedCouples(couples.n_rows, kept)
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values))
