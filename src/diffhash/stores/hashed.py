@@ -12,6 +12,7 @@ import scipy.sparse
 from ..model import HashModel
 from ..types import CodeArray
 from .protocol import Hit, Id
+from .search_options import SearchOptions
 
 __all__ = ["HashedStore"]
 
@@ -36,7 +37,7 @@ class HashedStore(ABC):
 
     @abstractmethod
     def _search_encoded(
-        self, model: HashModel, codes: CodeArray, into: str | None, k: int, where: Any
+        self, model: HashModel, codes: CodeArray, options: SearchOptions
     ) -> list[list[Hit]] | None:
         """Search with codes that ``model`` made. Returns None if the store has another model now."""
 
@@ -61,12 +62,12 @@ class HashedStore(ABC):
                     return write(codes)
 
     def _encode_and_search(
-        self, encode: Callable[[HashModel], CodeArray], into: str | None, k: int, where: Any
+        self, encode: Callable[[HashModel], CodeArray], options: SearchOptions
     ) -> list[list[Hit]]:
         while True:
             model = self.model
             codes = encode(model)
-            hits = self._search_encoded(model, codes, into, k, where)
+            hits = self._search_encoded(model, codes, options)
             if hits is not None:
                 return hits
 
@@ -157,10 +158,12 @@ class HashedStore(ABC):
         """
         if not scipy.sparse.issparse(query) and getattr(query, "ndim", 2) == 1:
             query = query.reshape(1, -1)
-        return self._encode_and_search(lambda model: model.encode(query, modality=modality), into, k, where)
+        options = SearchOptions(into, k, where)
+        return self._encode_and_search(lambda model: model.encode(query, modality=modality), options)
 
     def search_raw(
         self, raw: Any, *, modality: str, into: str | None = None, k: int = 10, where: Any = None
     ) -> list[list[Hit]]:
         """Find objects with raw queries (texts, pictures); the model's featurizer makes their features."""
-        return self._encode_and_search(lambda model: model.encode_raw(raw, modality=modality), into, k, where)
+        options = SearchOptions(into, k, where)
+        return self._encode_and_search(lambda model: model.encode_raw(raw, modality=modality), options)

@@ -23,6 +23,7 @@ from ...validation import as_array, check_count, known_modality
 from ..filter_syntax import Node, parse
 from ..ids import read_ids
 from ..protocol import Hit, Id
+from ..search_options import SearchOptions
 from .filter_sql import select_rows
 from .payloads import fetch_payloads
 from .reading import ReadMixin
@@ -83,7 +84,7 @@ class SearchMixin(ReadMixin):
         where: Mapping[str, Any] | None = None,
     ) -> list[list[Hit]]:
         """Find the objects nearest to packed codes, uint8 of shape (q, bytes); see :meth:`search`."""
-        query = _query(codes, into, k, where, caller="Collection.search_codes")
+        query = _query(codes, SearchOptions(into, k, where), caller="Collection.search_codes")
         hits = self._search(lambda _: query)
         assert hits is not None  # there is always a query
         return hits
@@ -122,7 +123,7 @@ class SearchMixin(ReadMixin):
                 if snapshot.generation not in queries:
                     raise
             else:
-                query = _query(code, into, k, where, caller=caller)
+                query = _query(code, SearchOptions(into, k, where), caller=caller)
                 queries[snapshot.generation] = query._replace(leave_out=key)
             return queries[snapshot.generation]
 
@@ -165,7 +166,7 @@ class SearchMixin(ReadMixin):
         """
         caller = "Collection.search_arrays"
         into = known_modality(into, self.modalities, caller=caller)
-        query = _query(codes, into, k, where, caller=caller)
+        query = _query(codes, SearchOptions(into, k, where), caller=caller)
         snapshot, index = self._snapshot_and_index(into, query.where)
         check_codes(query.codes, n_bits=snapshot.n_bits, caller=caller)
         found = index.search(query.codes, query.k)
@@ -178,9 +179,9 @@ class SearchMixin(ReadMixin):
         return ids.reshape(keys.shape), found.distances
 
     def _search_encoded(
-        self, model: HashModel, codes: CodeArray, into: str | None, k: int, where: Any
+        self, model: HashModel, codes: CodeArray, options: SearchOptions
     ) -> list[list[Hit]] | None:
-        query = _query(codes, into, k, where, caller="Collection.search")
+        query = _query(codes, options, caller="Collection.search")
         return self._search(lambda snapshot: query if self._current_model(snapshot) is model else None)
 
     def _search(self, make_query: _MakeQuery) -> list[list[Hit]] | None:
@@ -256,7 +257,7 @@ class SearchMixin(ReadMixin):
         ]
 
 
-def _query(codes: Any, into: str | None, k: Any, where: Any, *, caller: str) -> _Query:
-    k = check_count(k, "k", caller=caller)
-    node = None if where is None else parse(where, caller=caller)
-    return _Query(np.atleast_2d(as_array(codes, f"{caller}: codes")), into, k, node, caller)
+def _query(codes: Any, options: SearchOptions, *, caller: str) -> _Query:
+    k = check_count(options.k, "k", caller=caller)
+    node = None if options.where is None else parse(options.where, caller=caller)
+    return _Query(np.atleast_2d(as_array(codes, f"{caller}: codes")), options.into, k, node, caller)

@@ -1,0 +1,28 @@
+"""The arguments that every form of a search takes, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["SearchOptions"]
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What to search for and how much of it; the query itself is not part of it.
+
+    Attributes
+    ----------
+    into : str or None
+        Modality to search in; None means all.
+    k : int
+        Maximum number of hits for each query.
+    where : dict or None
+        Filter on payloads, see :mod:`.filter_syntax`.
+    """
+
+    into: str | None = None
+    k: int = 10
+    where: Mapping[str, Any] | None = None
