@@ -160,6 +160,21 @@ def test_strange_string_ids_are_reported(path, collection, statement, version):
         assert "damaged" in str(error)  # noqa: PT017 - one or the other has to tell
 
 
+@pytest.mark.parametrize("next_key", [0, 2])
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_number_in_use_for_the_next_string_id_is_reported_before_anything_is_written(
+    path, collection, next_key, version
+):
+    """Format 1 has no checksum over it, and in format 2 somebody who knows the format can make it right."""
+    collection.add_codes(codes(3), modality="x", ids=["a", "b", "c"])
+    collection.close()
+    if version == 1:
+        to_format_1(path)
+    forge(path, f"UPDATE meta SET value = {next_key} WHERE name = 'next_key'")
+    with pytest.raises(CollectionFileError, match="damaged"):
+        dh.Collection.open(path, writable=True).add_codes(codes(1), modality="x", ids=["d"])
+
+
 @pytest.mark.parametrize("stream", [0, 1, 2])
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_segment_of_a_billion_entries_allocates_nothing(path, collection, stream, version):

@@ -104,6 +104,9 @@ class Snapshot:
         total = described.total(STRING_IDS)
         for part in segments.read(db, STRING_IDS, len(self.string_ids), width=None, total=total):
             self.string_ids.append(part.keys, part.data, part.skip)
+        # Otherwise the next string id would get a number in use, which shows only after it is written.
+        if self.string_ids.last_key >= described.next_key:
+            raise ValueError("the number of the next string id is in use already")
 
     def _read_removals(self, db: Database, described: Description) -> None:
         for number, modality in enumerate(self.modalities):

@@ -58,6 +58,11 @@ class _Block:
 class StringIds:
     """Strings by key, and keys by string. Keys increase from block to block.
 
+    Attributes
+    ----------
+    last_key : int
+        The largest key; -1 if there is none.
+
     Examples
     --------
     >>> ids = StringIds()
@@ -69,7 +74,7 @@ class StringIds:
     def __init__(self) -> None:
         self._blocks: list[_Block] = []
         self._first_keys: list[int] = []
-        self._last_key = -1
+        self.last_key = -1
         self._keys_by_id: dict[str, int] | None = None
         self._count = 0
 
@@ -81,14 +86,14 @@ class StringIds:
         block = _Block(keys, data, skip)
         if not len(block.keys):
             return
-        if block.keys[0] <= self._last_key or not strictly_increasing(block.keys):
+        if block.keys[0] <= self.last_key or not strictly_increasing(block.keys):
             raise ValueError("the numbers of string ids do not increase")
         if self._keys_by_id is not None:
             self._keys_by_id |= {block.string(row): int(key) for row, key in enumerate(block.keys)}
         # In this order: a search in another thread reads the first keys, then the blocks.
         self._blocks.append(block)
         self._first_keys.append(int(block.keys[0]))
-        self._last_key = int(block.keys[-1])
+        self.last_key = int(block.keys[-1])
         self._count += len(block.keys)
 
     def of(self, keys: NDArray[np.int64]) -> list[str]:
