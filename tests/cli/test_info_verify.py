@@ -179,3 +179,12 @@ def test_a_value_that_is_not_finite_is_found_in_every_array_of_an_archive(tmp_pa
 
     assert status == 3
     assert "a.npz#y: there is nan in row 1, feature 0." in out
+
+
+def test_info_shows_the_weights_of_couples(tmp_path, capsys):
+    x = np.random.default_rng(0).normal(size=(50, 4))
+    hasher = dh.DiffHash(n_bits=2, couple_weights={("image", "text"): 2.0})
+    hasher.fit({"image": x, "text": x[:, :3]}, dh.Pairs.aligned(50)).save(tmp_path / "m.dhm")
+    status, out, _ = run(capsys, "info", tmp_path / "m.dhm", "--json")
+    assert status == 0
+    assert json.loads(out)["settings"]["couple_weights"] == {"image + text": 2.0}

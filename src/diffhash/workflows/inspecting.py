@@ -53,11 +53,18 @@ def info(file: FileName) -> FileInfo:
 def _model_info(source: Source) -> tuple[ModelInfo, dict[str, Any]]:
     model = HashModel.load(source.path)
     settings = {
-        name: value
+        name: _with_text_keys(value)
         for name, value in model.parameters.items()
         if name != "n_bits" and isinstance(value, bool | int | float | str | dict)
     }
     return describe_model(model), {"settings": settings, **_report_of(model)}
+
+
+def _with_text_keys(value: Any) -> Any:
+    """A setting as JSON can hold it: couples of modalities, which are keys of weights, become text."""
+    if not isinstance(value, dict):
+        return value
+    return {" + ".join(key) if isinstance(key, tuple) else key: item for key, item in value.items()}
 
 
 def _report_of(model: HashModel) -> dict[str, Any]:
