@@ -1,7 +1,7 @@
 """Make the golden collections of the current format version: ``python -m tests.golden.make_collections``.
 
 Files of earlier versions are kept and never made again: every later release must open them and
-give the same answers.
+give the same answers. A file that exists is left as it is; remove it first if an unreleased format has changed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ import diffhash as dh
 from diffhash.stores.sqlite.schema import FORMAT_VERSION
 
 FOLDER = Path(__file__).parent
+#: Ids of the objects in each file.
+IDS = {
+    "numbers": list(range(100, 140)),
+    "strings": [f"ö {n}'" for n in range(40)],
+    "fused": list(range(100, 140)),
+}
+#: Modality of fused codes, in the file that has some.
+FUSED = "xy"
 QUERIES = np.array([[0], [3]], dtype=np.uint8)
 FILTERS = [None, {"group": "a"}, {"n": {"ge": 10, "lt": 20.5}}, {"not": {"group": {"in": ["a", None]}}}]
 
@@ -44,6 +52,14 @@ def fill(collection, names):
     collection.delete(names[25:26], modality="x")
 
 
+def fill_fused(collection, names):
+    """The same, and fused codes of some of the objects."""
+    fill(collection, names)
+    codes = np.random.default_rng(4).integers(0, 4, (25, 1), dtype=np.uint8)
+    collection.add_codes(codes, modality=FUSED, ids=names[10:35])
+    collection.delete(names[12:13], modality=FUSED)
+
+
 def contents(collection):
     """Everything that a user can read from a collection, as plain JSON."""
     items = [item for block in collection.iterate() for item in block]
@@ -59,10 +75,17 @@ def contents(collection):
 
 def main():
     hasher = dh.DiffHash(n_bits=2).fit(views(), dh.Pairs.aligned(60))
-    for kind, names in {"numbers": list(range(100, 140)), "strings": [f"ö {n}'" for n in range(40)]}.items():
+    calibrated = dh.DiffHash(n_bits=2).fit(views(), dh.Pairs.aligned(60), calibrate=True)
+    for kind, names in IDS.items():
         path = FOLDER / f"collection-{kind}-v{FORMAT_VERSION}.dh"
-        with dh.Collection.create(path, hasher) as collection:
-            fill(collection, names)
+        if path.exists():
+            continue
+        if kind == "fused":
+            with dh.Collection.create(path, calibrated, fused=FUSED) as collection:
+                fill_fused(collection, names)
+        else:
+            with dh.Collection.create(path, hasher) as collection:
+                fill(collection, names)
         with dh.Collection.open(path) as collection:
             expected = contents(collection)
         path.with_suffix(".json").write_text(json.dumps(expected, indent=1) + "\n")

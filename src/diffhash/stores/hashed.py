@@ -7,16 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-import scipy.sparse
-
 from ..model import HashModel
 from ..types import CodeArray
-from .protocol import Hit, Id
+from .fused_objects import as_rows, fuse_objects, fuse_queries, fused_name
+from .protocol import Hit
 from .search_options import SearchOptions
 
 __all__ = ["HashedStore"]
 
 T = TypeVar("T")
+Encoded = TypeVar("Encoded")
 
 
 class HashedStore(ABC):
@@ -51,9 +51,7 @@ class HashedStore(ABC):
     def upsert_codes(self, codes: CodeArray, *, modality: str, ids: Any, payloads: Any = None) -> list[Any]:
         """See :meth:`.protocol.Store.upsert_codes`."""
 
-    def _encode_and_write(
-        self, encode: Callable[[HashModel], CodeArray], write: Callable[[CodeArray], T]
-    ) -> T:
+    def _encode_and_write(self, encode: Callable[[HashModel], Encoded], write: Callable[[Encoded], T]) -> T:
         while True:
             model = self.model
             codes = encode(model)
@@ -71,75 +69,113 @@ class HashedStore(ABC):
             if hits is not None:
                 return hits
 
+    @property
+    def fused_modality(self) -> str | None:
+        """The modality that holds fused codes; None if there is none."""
+        return None
+
     def add(
         self,
         features: Any,
         *,
-        modality: str,
-        ids: Sequence[Id] | None = None,
+        modality: str | None = None,
+        ids: Any = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
         """Store objects by their features.
 
         Parameters
         ----------
-        features : array of shape (n, n_features), dense or scipy sparse
+        features : array of shape (n, n_features), dense or scipy sparse, or a dict of these
+            A dict has features of several modalities: each object gets one fused code from all that it has.
+            This needs a collection with a modality of fused codes.
         modality : str
+            May be left out for fused codes.
         ids : list of int or str, optional
             Unique, and new in this modality. All ids of a store are int, or all are str. By default
-            the next whole numbers.
+            the next whole numbers. With features of several modalities, row r of each is one object; or ids is a
+            dict of lists by modality, and rows with the same id are one object, which may lack modalities and
+            may have several rows in one.
         payloads : list of dicts, optional
             Anything that JSON can hold. All modalities of an object share its payload. A dict replaces
-            the payload; None leaves it unchanged.
+            the payload; None leaves it unchanged. With ids by modality there is one payload for each object, in
+            the order in which the ids first occur.
 
         Returns
         -------
         list of ids
             When this returns, the objects are on the disk.
         """
-        return self._encode_and_write(
-            lambda model: model.encode(features, modality=modality),
-            lambda codes: self.add_codes(codes, modality=modality, ids=ids, payloads=payloads),
-        )
+        return self._put_objects(features, modality, ids, payloads, self.add_codes, raw=False, function="add")
 
     def add_raw(
         self,
         raw: Any,
         *,
-        modality: str,
-        ids: Sequence[Id] | None = None,
+        modality: str | None = None,
+        ids: Any = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
         """Store raw objects (texts, pictures); the model's featurizer makes their features. See :meth:`add`."""
-        return self._encode_and_write(
-            lambda model: model.encode_raw(raw, modality=modality),
-            lambda codes: self.add_codes(codes, modality=modality, ids=ids, payloads=payloads),
-        )
+        return self._put_objects(raw, modality, ids, payloads, self.add_codes, raw=True, function="add_raw")
 
     def upsert(
         self,
         features: Any,
         *,
-        modality: str,
-        ids: Sequence[Id],
+        modality: str | None = None,
+        ids: Any,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
     ) -> list[Any]:
-        """Store objects by their features and replace the codes that their ids have in this modality."""
-        return self._encode_and_write(
-            lambda model: model.encode(features, modality=modality),
-            lambda codes: self.upsert_codes(codes, modality=modality, ids=ids, payloads=payloads),
-        )
+        """Store objects by their features and replace the codes that their ids have in this modality.
+
+        See :meth:`add`, also for objects with features of several modalities.
+        """
+        write = self.upsert_codes
+        return self._put_objects(features, modality, ids, payloads, write, raw=False, function="upsert")
+
+    def _put_objects(
+        self,
+        given: Any,
+        modality: str | None,
+        ids: Any,
+        payloads: Any,
+        write: Callable[..., list[Any]],
+        *,
+        raw: bool,
+        function: str,
+    ) -> list[Any]:
+        caller, is_dict = f"{type(self).__name__}.{function}", isinstance(given, Mapping)
+        target = fused_name(modality, self.fused_modality, is_dict=is_dict, caller=caller)
+
+        def encode(model: HashModel) -> tuple[CodeArray, Any]:
+            if is_dict:
+                return fuse_objects(model, given, ids, raw=raw, caller=caller)
+            return (model.encode_raw if raw else model.encode)(given, modality=modality), ids
+
+        def store(encoded: tuple[CodeArray, Any]) -> list[Any]:
+            return write(encoded[0], modality=target, ids=encoded[1], payloads=payloads)
+
+        return self._encode_and_write(encode, store)
 
     def search(
-        self, query: Any, *, modality: str, into: str | None = None, k: int = 10, where: Any = None
+        self,
+        query: Any,
+        *,
+        modality: str | None = None,
+        into: str | None = None,
+        k: int = 10,
+        where: Any = None,
     ) -> list[list[Hit]]:
         """Find the objects whose codes are nearest to the codes of the queries.
 
         Parameters
         ----------
-        query : array of shape (q, n_features) or (n_features,)
+        query : array of shape (q, n_features) or (n_features,), or a dict of these
+            A dict has features of several modalities, such as a picture with words: row r of each is one
+            query, whose code is fused from them. The model must be calibrated.
         modality : str
-            Modality of the query.
+            Modality of the query. Left out for a query of several modalities.
         into : str, optional
             Modality to search in. By default all: an object with codes in two modalities can then be
             found twice.
@@ -156,14 +192,31 @@ class HashedStore(ABC):
             One list for each query, nearest first. At equal distance the object that was added first
             comes first.
         """
-        if not scipy.sparse.issparse(query) and getattr(query, "ndim", 2) == 1:
-            query = query.reshape(1, -1)
         options = SearchOptions(into, k, where)
-        return self._encode_and_search(lambda model: model.encode(query, modality=modality), options)
+        return self._encode_and_search(
+            lambda model: self._query_codes(model, query, modality, raw=False), options
+        )
 
     def search_raw(
-        self, raw: Any, *, modality: str, into: str | None = None, k: int = 10, where: Any = None
+        self,
+        raw: Any,
+        *,
+        modality: str | None = None,
+        into: str | None = None,
+        k: int = 10,
+        where: Any = None,
     ) -> list[list[Hit]]:
-        """Find objects with raw queries (texts, pictures); the model's featurizer makes their features."""
+        """Find objects with raw queries (texts, pictures); the model's featurizer makes their features.
+
+        A dict of lists by modality asks with all of them, as in :meth:`search`.
+        """
         options = SearchOptions(into, k, where)
-        return self._encode_and_search(lambda model: model.encode_raw(raw, modality=modality), options)
+        return self._encode_and_search(
+            lambda model: self._query_codes(model, raw, modality, raw=True), options
+        )
+
+    def _query_codes(self, model: HashModel, query: Any, modality: str | None, *, raw: bool) -> CodeArray:
+        if isinstance(query, Mapping):
+            caller = f"{type(self).__name__}.{'search_raw' if raw else 'search'}"
+            return fuse_queries(model, query, modality, self.fused_modality, raw=raw, caller=caller)
+        return model.encode_raw(query, modality) if raw else model.encode(as_rows(query), modality)

@@ -17,7 +17,7 @@ from ..mutate import hostile_array, hostile_json, hostile_object, hostile_text, 
 from ..paths import GOLDEN
 from .collection_files import bases, read_everything
 
-__all__ = ["hostile_filter", "make"]
+__all__ = ["hostile_filter", "hostile_views", "make"]
 
 _FILTERS = [
     {"group": "a"},
@@ -71,6 +71,17 @@ def _use(path: Path, rng: random.Random) -> bool:
     return accepted > 0
 
 
+def hostile_views(rng: random.Random) -> Any:
+    """Features by modality that are nearly right."""
+    n = rng.choice([0, 1, 2, 5])
+    views: dict[Any, Any] = {"x": np.zeros((n, 6)), "y": np.ones((n, 5))}
+    for _ in range(rng.choice([0, 1, 1, 2])):
+        views[rng.choice(["x", "y", "xy", hostile_text(rng)])] = rng.choice([hostile_array, hostile_object])(
+            rng
+        )
+    return views
+
+
 def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
     n = rng.choice([1, 2, 5])
     arguments: dict[str, Any] = {
@@ -100,6 +111,12 @@ def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
             lambda: collection.search_codes(arguments["codes"], **search),
             lambda: collection.search_item(id_, **search),
             lambda: collection.search(hostile_array(rng), modality=arguments["modality"], **search),
+            lambda: collection.search(hostile_views(rng), **search),
+            lambda: collection.add(
+                hostile_views(rng),
+                modality=rng.choice([None, "xy", arguments["modality"]]),
+                ids=rng.choice([None, arguments["ids"], {"x": arguments["ids"], "y": arguments["ids"]}]),
+            ),
             lambda: collection.search_arrays(arguments["codes"], **search),
             lambda: collection.add(hostile_array(rng), modality="x"),
             lambda: collection.index_payload(rng.choice([hostile_object(rng), hostile_text(rng), "n"])),

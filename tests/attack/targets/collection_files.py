@@ -16,7 +16,7 @@ import diffhash as dh
 from diffhash import workflows
 from diffhash.errors import DiffhashError
 from diffhash.stores.sqlite.schema import FORMAT_VERSION
-from tests.golden.make_collections import contents, fill
+from tests.golden.make_collections import FUSED, IDS, contents, fill, fill_fused
 
 from ..case import Use, WrongAnswerError, attempt
 from ..mutate import mutate_bytes
@@ -32,12 +32,14 @@ def bases() -> list[tuple[Path, Any]]:
     """Collections to start from and what is in them; None for formats that do not bind everything."""
     folder = new_folder()
     files: list[tuple[Path, Any]] = []
-    for kind, names in {"numbers": list(range(100, 140)), "strings": [f"ö {n}'" for n in range(40)]}.items():
-        with dh.Collection.open(GOLDEN / f"collection-{kind}-v1.dh") as golden:
+    for kind, names in IDS.items():
+        fused = FUSED if kind == "fused" else None
+        version = 1 if fused is None else 2
+        with dh.Collection.open(GOLDEN / f"collection-{kind}-v{version}.dh") as golden:
             model = golden.model
         path = folder / f"{kind}.dh"
-        with dh.Collection.create(path, model) as collection:
-            fill(collection, names)
+        with dh.Collection.create(path, model, fused=fused) as collection:
+            (fill if fused is None else fill_fused)(collection, names)
             expected = read_everything(collection)
         files.append((path, expected))
     old = [path for path in sorted(GOLDEN.glob("*.dh")) if not path.stem.endswith(f"-v{FORMAT_VERSION}")]
@@ -142,6 +144,7 @@ def _read(path: Path, expected: Any, rng: random.Random) -> bool:
             attempt(collection.search_codes, np.zeros((1, width), np.uint8), k=5, where=where)
         for modality in collection.modalities:
             attempt(collection.search, np.zeros((1, 6)), modality=modality)
+        attempt(collection.search, {"x": np.zeros((1, 6)), "y": np.zeros((1, 5))})
         report = attempt(collection.verify)
         try:
             found = read_everything(collection)
@@ -179,6 +182,7 @@ def hostile_writes(path: Path, rng: random.Random) -> None:
         calls: list[Callable[[], Any]] = [
             lambda: collection.add_codes(codes, modality="x", ids=ids, payloads=payloads),
             lambda: collection.add_codes(codes, modality="y"),
+            lambda: collection.add({"x": np.zeros((2, 6)), "y": np.zeros((2, 5))}, ids=ids[:2]),
             lambda: collection.upsert_codes(codes[:1], modality="x", ids=ids[:1], payloads=[{"n": 3}]),
             lambda: collection.delete([101, 102] if isinstance(ids[0], int) else ["ö 1'"]),
             lambda: collection.index_payload("n"),

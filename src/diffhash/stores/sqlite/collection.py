@@ -16,6 +16,7 @@ from ...errors import (
 )
 from ...model import HashModel, model_of
 from ...validation import check_number, check_path
+from ..fused_objects import check_can_fuse
 from ..hashed import HashedStore
 from .database import Database
 from .lock import LOGS, WriterLock
@@ -70,6 +71,7 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         overwrite: bool = False,
         timeout: float = 0.0,
         featurizers: Mapping[str, Any] | None = None,
+        fused: str | None = None,
     ) -> Self:
         """Make a new collection and open it for writing.
 
@@ -85,6 +87,9 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         featurizers : dict by modality, optional
             Your own featurizers, as objects. They are used in addition to those of the model. The file
             keeps their state, but not their code: give them to :meth:`open` again.
+        fused : str, optional
+            Name of one more modality, for fused codes: one code per object from all that it has. The model
+            must be calibrated, see :meth:`~diffhash.hashers.BaseHasher.calibrate`.
         """
         caller = "Collection.create"
         timeout = check_number(timeout, "timeout", caller=caller)
@@ -93,11 +98,13 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         own = check_featurizers(featurizers, model.modalities, caller=caller)
         model = with_own_featurizers(model, own, caller=caller)
         check_n_bits(model, caller=caller)
+        if fused is not None:
+            check_can_fuse(model, fused, caller=caller)
         with os_errors_translated(target, caller):
             if not target.parent.is_dir():
                 raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
         data, model = copy_model(model)
-        content = new_file(data, model.n_bits, model.modalities)
+        content = new_file(data, model.n_bits, model.modalities, fused)
         lock = WriterLock(target, timeout, caller=caller)
         written = replaced = False
         try:

@@ -30,6 +30,8 @@ class Description:
         Counts how often the streams were rewritten.
     n_bits : int
     modalities : tuple of str
+    fused : str or None
+        The one of them that holds fused codes.
     id_kind : str
         "int", "str", or "" before the first object is added.
     next_key : int
@@ -41,6 +43,7 @@ class Description:
     generation: int
     n_bits: int
     modalities: tuple[str, ...]
+    fused: str | None
     id_kind: str
     next_key: int
     totals: dict[int, Total] | None
@@ -70,6 +73,8 @@ def read_description(db: Database) -> Description:
             raise ValueError("values out of range")
         if not named or not modalities or len(set(modalities)) != len(modalities):
             raise ValueError("modalities without different names")
+        if "fused" in meta and (meta["fused"] not in modalities or len(modalities) < 2):
+            raise ValueError("fused codes of an unknown modality")
     except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise CollectionFileError(
             f"Collection.open: {db.path} is damaged: its description cannot be read ({error}). "
@@ -80,6 +85,7 @@ def read_description(db: Database) -> Description:
         generation=meta["generation"],
         n_bits=meta["n_bits"],
         modalities=tuple(modalities),
+        fused=meta.get("fused"),
         id_kind=meta["id_kind"],
         next_key=meta["next_key"],
         totals=read_totals(db) if db.format >= 2 else None,

@@ -43,6 +43,8 @@ class CollectionStats:
     n_bits : int
     n_objects : int
     n_codes : dict by modality
+    fused_modality : str or None
+        The modality that holds fused codes.
     id_kind : str
         "int", "str", or "" before the first object is added.
     file_bytes : int
@@ -64,6 +66,7 @@ class CollectionStats:
     n_bits: int
     n_objects: int
     n_codes: dict[str, int]
+    fused_modality: str | None
     id_kind: str
     file_bytes: int
     code_bytes: int
@@ -91,6 +94,7 @@ class MaintenanceMixin(ReadMixin):
                 n_bits=snapshot.n_bits,
                 n_objects=len(self),
                 n_codes=n_codes,
+                fused_modality=snapshot.fused,
                 id_kind=snapshot.id_kind,
                 file_bytes=self._db.size(),
                 code_bytes=sum(n_codes.values()) * code_bytes(snapshot.n_bits),
@@ -174,7 +178,8 @@ class MaintenanceMixin(ReadMixin):
             the collection is kept, provided that it gives as many features as the new model needs.
         features : dict of (ids, array of shape (n, n_features)) by modality
             The features of all stored objects, in any order. If features are missing, nothing is changed:
-            codes of two models cannot be compared.
+            codes of two models cannot be compared. Those of the modality of fused codes are (ids, features by
+            modality), as for :meth:`add`.
         """
         caller = "Collection.refit"
         model = model_of(hasher, caller=caller)

@@ -61,7 +61,7 @@ def load_model(
     data : bytes
         Content of the model file.
     path, modalities
-        File and modalities of the collection.
+        File of the collection, and the modalities that its model encodes.
     kernel, featurizers : the user's own
     strict : bool
         Raise an error if a kernel or a featurizer does not fit the model. If False it is not used:

@@ -30,8 +30,13 @@ class ReadMixin(StoredModel):
 
     @property
     def modalities(self) -> tuple[str, ...]:
-        """Modalities of the model."""
+        """Modalities of the model, and the one of fused codes if there is one."""
         return self._snapshot.modalities
+
+    @property
+    def fused_modality(self) -> str | None:
+        """The modality that holds fused codes; None if there is none."""
+        return self._snapshot.fused
 
     @property
     def id_kind(self) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ...codes import code_bytes
 from ...errors import InputError, ParameterError
 from ...model import HashModel
 from ...types import CodeArray
+from ..fused_objects import check_can_fuse, fuse_objects
 from ..ids import Ids, check_kind, read_ids
 from . import segments
 from .database import Database
@@ -50,11 +52,13 @@ def rewrite_streams(db: Database, snapshot: Snapshot, codes: Mapping[str, CodeAr
 
 def encode_all(snapshot: Snapshot, model: HashModel, features: Any, *, caller: str) -> dict[str, CodeArray]:
     """Codes of all stored objects, made by a new model; an error if features are missing."""
-    if set(model.modalities) != set(snapshot.modalities):
+    if set(model.modalities) != set(snapshot.model_modalities):
         raise ParameterError(
-            f"{caller}: the collection has the modalities {', '.join(map(repr, snapshot.modalities))}, "
+            f"{caller}: the collection has the modalities {', '.join(map(repr, snapshot.model_modalities))}, "
             f"the new model {', '.join(map(repr, model.modalities))}. Fit it on the same ones."
         )
+    if snapshot.fused is not None:
+        check_can_fuse(model, snapshot.fused, caller=caller)
     if not isinstance(features, Mapping):
         raise InputError(f"{caller}: features must be a dict of (ids, features) by modality.")
     codes = {}
@@ -63,7 +67,8 @@ def encode_all(snapshot: Snapshot, model: HashModel, features: Any, *, caller: s
         wanted = stored.keys[stored.positions()]
         given = features.get(modality)
         if given is None and not len(wanted):
-            given = [], np.empty((0, model.n_features[modality]))
+            codes[modality] = np.zeros((0, code_bytes(model.n_bits)), np.uint8)
+            continue
         if given is None:
             raise InputError(
                 f"{caller}: features of modality {modality!r} are missing. Without them its objects cannot be "
@@ -73,10 +78,14 @@ def encode_all(snapshot: Snapshot, model: HashModel, features: Any, *, caller: s
             ids, X = given
         except (TypeError, ValueError):
             raise InputError(f"{caller}: features[{modality!r}] must be (ids, features).") from None
+        if modality == snapshot.fused:
+            fused = fuse_objects(model, X, ids, raw=False, caller=caller)
+            ids, encoded = fused.ids, fused.codes
+        else:
+            encoded = model.encode(X, modality=modality)
         chosen = read_ids(ids, caller=caller, unique=True)
         check_kind(chosen, snapshot.id_kind, caller=caller)
         rows = _rows(snapshot, chosen, wanted, modality, caller)
-        encoded = model.encode(X, modality=modality)
         if len(encoded) != len(chosen):
             raise InputError(
                 f"{caller}: modality {modality!r} has {len(chosen)} ids and {len(encoded)} rows of features."

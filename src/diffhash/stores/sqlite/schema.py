@@ -17,6 +17,9 @@ Payloads are compact JSON in which equal values are equal texts (``payload_json.
 on that, so it is part of the format. So are the packed numbers (``packed_numbers``) and strings
 (``string_ids``).
 
+One modality may hold fused codes, made from all modalities of an object. The row ``fused`` of ``meta`` then has
+its name; all other modalities are those of the model.
+
 Format 2 adds checksums that also cover what belongs together: see :mod:`.seal` and :mod:`.totals`.
 
 To add a table to the format, add its statement to ``_TABLES``. The check of a file runs these statements
@@ -83,8 +86,8 @@ _TABLES: dict[int, tuple[str, ...]] = {
 _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 
-def new_file(model: bytes, n_bits: int, modalities: Sequence[str]) -> bytes:
-    """The bytes of an empty collection with a model."""
+def new_file(model: bytes, n_bits: int, modalities: Sequence[str], fused: str | None = None) -> bytes:
+    """The bytes of an empty collection with a model; ``fused`` is the modality of fused codes."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -97,10 +100,12 @@ def new_file(model: bytes, n_bits: int, modalities: Sequence[str]) -> bytes:
             "id_kind": "",
             "next_key": 0,
             "n_bits": n_bits,
-            "modalities": json.dumps(list(modalities)),
+            "modalities": json.dumps([*modalities, *([] if fused is None else [fused])]),
             "model": model,
             "model_sha256": sha256(model).hexdigest(),
         }
+        if fused is not None:
+            meta["fused"] = fused
         connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
         seal(connection)
         return connection.serialize()

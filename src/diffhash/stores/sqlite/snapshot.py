@@ -34,6 +34,8 @@ class Snapshot:
         Counts how often the streams were rewritten. Positions are valid within one generation.
     n_bits : int
     modalities : tuple of str
+    fused : str or None
+        The one of them that holds fused codes.
     id_kind : str
         "int", "str", or "" before the first object is added.
     next_key : int
@@ -48,6 +50,7 @@ class Snapshot:
         self.generation = described.generation
         self.n_bits = described.n_bits
         self.modalities = described.modalities
+        self.fused = described.fused
         self.id_kind = described.id_kind
         self.next_key = described.next_key
         self.string_ids = StringIds()
@@ -61,6 +64,11 @@ class Snapshot:
                 )
             self._read_string_ids(db, described)
             self._read_removals(db, described)
+
+    @property
+    def model_modalities(self) -> tuple[str, ...]:
+        """Modalities that the model encodes: all but the one of fused codes."""
+        return tuple(name for name in self.modalities if name != self.fused)
 
     def refresh(self, db: Database) -> Snapshot:
         """Read what others have written since. Returns a new snapshot if the streams were rewritten."""

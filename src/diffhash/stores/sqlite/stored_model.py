@@ -50,7 +50,7 @@ class StoredModel(Transactions):
         self._hasher: BaseHasher | None = None
         try:
             self._featurizers = check_featurizers(
-                featurizers, self._snapshot.modalities, caller="Collection.open"
+                featurizers, self._snapshot.model_modalities, caller="Collection.open"
             )
             if model is not None:
                 self._use_model(*model)
@@ -107,7 +107,7 @@ class StoredModel(Transactions):
         return load_model(
             data,
             path=self.path,
-            modalities=self._snapshot.modalities,
+            modalities=self._snapshot.model_modalities,
             kernel=self._kernel,
             featurizers=self._featurizers,
             strict=strict,

@@ -125,9 +125,11 @@ def _check_model(
         return [f"model: {error}"]
     if snapshot is not None and (loaded.n_bits, set(loaded.modalities)) != (
         snapshot.n_bits,
-        set(snapshot.modalities),
+        set(snapshot.model_modalities),
     ):
         return ["the number of bits or the modalities of the model differ from those of the collection"]
+    if snapshot is not None and snapshot.fused is not None and loaded.fusion_slopes is None:
+        return [f"modality {snapshot.fused!r} holds fused codes, which the model cannot make"]
     return []
 
 

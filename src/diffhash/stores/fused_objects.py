@@ -1,0 +1,108 @@
+"""Fused codes in front of a store: one code for an object, or for a query, from several modalities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from ..errors import InputError, NotFittedError, ParameterError
+from ..model import HashModel
+from ..model.fused_codes import FusedCodes
+from ..types import CodeArray
+
+__all__ = ["as_rows", "check_can_fuse", "fuse_objects", "fuse_queries", "fused_name"]
+
+
+def check_can_fuse(model: HashModel, name: Any, *, caller: str) -> None:
+    """Raise unless ``name`` can be the modality of the fused codes that this model makes."""
+    if not isinstance(name, str) or not name:
+        raise ParameterError(
+            f"{caller}: fused must be the name of the modality of fused codes, got {name!r:.60}."
+        )
+    if name in model.modalities:
+        raise ParameterError(
+            f"{caller}: {name!r} is a modality of the model. Give the modality of fused codes another name."
+        )
+    if model.fusion_slopes is None:
+        raise NotFittedError(
+            f"{caller}: fused codes need a calibrated model. Call calibrate(views, pairs) of the hasher with the "
+            "training data (codes do not change), or fit(views, pairs, calibrate=True). Nothing was written."
+        )
+
+
+def fused_name(modality: str | None, fused: str | None, *, is_dict: bool, caller: str) -> str | None:
+    """The modality to store objects in; for a dict of features that is the one of fused codes.
+
+    Parameters
+    ----------
+    modality : str or None
+        What the user said.
+    fused : str or None
+        The modality of fused codes of the store.
+    is_dict : bool
+        Whether features by modality were given.
+    caller : str
+    """
+    names_fused = isinstance(modality, str) and modality == fused
+    if not is_dict:
+        if names_fused:
+            raise InputError(
+                f"{caller}: modality {fused!r} holds fused codes. Give a dict of features by modality, "
+                'such as {"image": X, "text": Y}.'
+            )
+        return modality
+    if fused is None:
+        raise InputError(
+            f"{caller}: got features of several modalities, and this collection has no modality of fused codes. "
+            'Make it with Collection.create(path, hasher, fused="object"), or store each modality by itself.'
+        )
+    if modality is not None and not names_fused:
+        raise InputError(
+            f"{caller}: features of several modalities are stored in {fused!r}, got modality={modality!r:.60}. "
+            "Leave it out, or give the features of one modality."
+        )
+    return fused
+
+
+def fuse_objects(model: HashModel, views: Any, ids: Any, *, raw: bool, caller: str) -> FusedCodes:
+    """Fused codes of objects, and their ids.
+
+    ``ids`` by modality relate the rows of the views, as for :meth:`HashModel.encode_fused`. Otherwise row r of
+    every view is one object, and the ids in the result are those that were given.
+    """
+    if not isinstance(views, Mapping):
+        raise InputError(f"{caller}: expected a dict of features by modality, got {type(views).__name__}.")
+    if raw:
+        views = {m: model.featurize(given, modality=m) for m, given in views.items()}
+    if isinstance(ids, Mapping):
+        return model.encode_fused(views, ids)
+    return FusedCodes(model.encode_fused(views).codes, ids)
+
+
+def fuse_queries(
+    model: HashModel,
+    query: Mapping[str, Any],
+    modality: str | None,
+    fused: str | None,
+    *,
+    raw: bool,
+    caller: str,
+) -> CodeArray:
+    """Codes of queries of several modalities. Row r of every view is one query; a 1-d array is one row."""
+    if modality is not None and not (isinstance(modality, str) and modality == fused):
+        raise InputError(
+            f"{caller}: the query has features of {', '.join(map(repr, query))}. Leave out modality={modality!r:.60}."
+        )
+    if raw:
+        query = {m: model.featurize(given, modality=m) for m, given in query.items()}
+    return model.encode_fused({m: as_rows(given) for m, given in query.items()}).codes
+
+
+def as_rows(query: Any) -> Any:
+    """Features of one query, of shape (n_features,), as an array with one row."""
+    if not scipy.sparse.issparse(query) and getattr(query, "ndim", 2) == 1:
+        return np.asarray(query).reshape(1, -1)
+    return query
