@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
+from diffhash.evaluation import evaluate_model, model_rank_correlations
 from diffhash.experiments.paper import (
     METHODS,
     Cell,
@@ -21,7 +22,7 @@ from diffhash.experiments.paper import (
     summarise,
 )
 from diffhash.experiments.paper.claims import check_claims
-from diffhash.experiments.paper.measures import DIRECTIONS, RATES, measure_euclidean
+from diffhash.experiments.paper.measures import DIRECTIONS, RATES, WITHIN, measure_euclidean
 from diffhash.experiments.paper.seed_statistics import SeedStatistics
 from diffhash.experiments.paper.verdicts import AGREES, DISAGREES, PARTLY
 from tests.experiments.paper_settings import tiny_settings
@@ -92,6 +93,31 @@ def test_bit_rates_are_shares_of_bits(finished):
 
     assert found["fnr"] == pytest.approx(share[similar].mean(), abs=1e-6)
     assert found["fpr"] == pytest.approx(1 - share[~similar].mean(), abs=1e-6)
+
+
+def test_numbers_within_a_modality_equal_those_of_a_separate_evaluation(finished):
+    results, _ = finished
+    settings = results.settings
+    data = dh.datasets.make_paper_data(6, settings.n_train, settings.n_test, 5.0, random_state=1)
+    labels = data.train.labels
+    pairs = dh.Pairs.from_labels(labels["x"], labels["y"], 200, 400, random_state=1)
+    hasher = dh.DiffHash(n_bits=4, standardize=False).fit(data.train.views, pairs)
+
+    expected = evaluate_model(hasher, data.test.views, data.test.labels)["y", "y"]
+    correlation = model_rank_correlations(hasher, data.test.views, metric="diagonal", n_pairs=20_000)["y"]
+
+    found = results.cells["accuracy/K=6/scale=5/seed=1/cm-dif/gamma=10"]["lengths"]["4"]["y→y"]
+    assert found["map"] == pytest.approx(expected.mean_average_precision, abs=1e-6)
+    assert found["rho"] == pytest.approx(correlation.value, abs=1e-6)
+
+
+def test_sweeps_are_not_measured_within_modalities(finished):
+    results, _ = finished
+    cells = [cell for cell in plan(results.settings) if not cell.timed and cell.method != "euclidean"]
+
+    for cell in cells:
+        measured = {name for row in results.cells[cell.key]["lengths"].values() for name in row}
+        assert ("x→x" in measured) == (cell.roc_length is not None)
 
 
 def test_euclidean_line_leaves_out_the_object_itself():
@@ -216,7 +242,9 @@ def test_same_settings_give_the_same_numbers(finished, tmp_path):
 def test_summary_has_every_figure(finished):
     summary = summarise(finished[0])
 
-    assert [chart.kind for chart in summary.charts] == ["roc", "bits", "bits", "scale", "gamma"]
+    assert [chart.kind for chart in summary.charts] == ["roc", "bits", "bits", "scale", "gamma", "bits"]
+    assert [chart.section for chart in summary.charts] == ["main"] * 3 + ["sweeps"] * 2 + ["within"]
+    assert [table.section for table in summary.tables] == ["tables", "tables", "within"]
     assert [panel.title for panel in summary.charts[0].panels] == ["K = 3, m = 3", "K = 6, m = 6"]
     for chart in summary.charts:
         for panel in chart.panels:
@@ -245,15 +273,17 @@ def _made_up(ours: float, theirs: float, *, seconds=(1.0, 9.0)) -> Results:
     results = Results.new(settings)
     for cell in plan(settings):
         if cell.method == "euclidean":
-            numbers = {m: {"eer": 0.0, "map": 1.0, "roc": [1.0] * len(RATES)} for m in ("x", "y")}
+            numbers = {
+                m: {"eer": 0.0, "map": 1.0, "roc": [1.0] * len(RATES), "class_rho": 0.2} for m in ("x", "y")
+            }
         else:
             is_ours = METHODS[cell.method].ours
             value = ours if is_ours else theirs
-            rates = {"eer": 1 - value, "map": value, "fnr": 0.3, "fpr": 0.5}
+            rates = {"eer": 1 - value, "map": value, "fnr": 0.3, "fpr": 0.5, "rho": 0.3}
             numbers = {
                 "fit_seconds": seconds[0 if is_ours else 1],
                 "threads": 2,
-                "lengths": {str(m): dict.fromkeys(DIRECTIONS, rates) for m in cell.lengths},
+                "lengths": {str(m): dict.fromkeys([*DIRECTIONS, *WITHIN], rates) for m in cell.lengths},
                 "roc": dict.fromkeys(DIRECTIONS, [value] * len(RATES)),
             }
         results.add(cell.key, numbers)
@@ -282,6 +312,17 @@ def test_if_one_method_is_worse_the_verdict_is_partly():
                     row[direction] = {**row[direction], "eer": 0.6, "map": 0.4}
 
     assert _verdict_of(results, "in accuracy”") == PARTLY
+
+
+@pytest.mark.parametrize(("kernel", "linear", "verdict"), [(0.5, 0.3, AGREES), (0.3, 0.5, DISAGREES)])
+def test_distances_within_modalities_are_judged_by_the_numbers(kernel, linear, verdict):
+    results = _made_up(0.9, 0.5)
+    for key, cell in results.cells.items():
+        for row in cell.get("lengths", {}).values():
+            for name in WITHIN:
+                row[name] = {**row[name], "rho": linear if "/cm-dif/" in key else kernel}
+
+    assert _verdict_of(results, "intra-modal dissimilarities") == verdict
 
 
 @pytest.mark.parametrize(("seconds", "verdict"), [((1.0, 9.0), AGREES), ((9.0, 1.0), DISAGREES)])

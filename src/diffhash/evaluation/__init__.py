@@ -15,12 +15,14 @@ from .metrics import (
     roc_curve,
 )
 from .model_evaluation import evaluate_model
+from .rank_correlation import RankCorrelation, model_rank_correlations, rank_correlation
 
 __all__ = [
     "BitDiagnostics",
     "DirectionMatrix",
     "DistanceEvaluation",
     "Evaluation",
+    "RankCorrelation",
     "average_precision",
     "bit_agreement",
     "bit_diagnostics",
@@ -32,9 +34,11 @@ __all__ = [
     "evaluate_distances",
     "evaluate_model",
     "expected_hits",
+    "model_rank_correlations",
     "pair_distance_table",
     "precision_recall_at",
     "precision_recall_curve",
     "precision_recall_within",
+    "rank_correlation",
     "roc_curve",
 ]

@@ -27,6 +27,12 @@ class Encoder(Protocol):
         """Return packed codes of objects of one modality."""
 
 
+def modalities_of(hasher: Encoder | HashModel, views: Views, *, caller: str) -> tuple[str, ...]:
+    """Names of the views, after checking that the model knows all of them."""
+    known = hasher.modalities if isinstance(hasher, HashModel) else hasher.modalities_
+    return tuple(known_modality(name, known, caller=caller) for name in views)
+
+
 def evaluate_model(
     hasher: Encoder | HashModel,
     views: Views,
@@ -68,10 +74,8 @@ def evaluate_model(
     caller = "evaluate_model"
     if (database is None) != (database_labels is None):
         raise ParameterError(f"{caller}: give both the database and its labels, or neither.")
-    known = hasher.modalities if isinstance(hasher, HashModel) else hasher.modalities_
     for given, given_labels in ((views, labels), (database or {}, database_labels or {})):
-        for name in given:
-            known_modality(name, known, caller=caller)
+        for name in modalities_of(hasher, given, caller=caller):
             if name not in given_labels:
                 raise ParameterError(f"{caller}: there are no labels for modality {name!r}.")
     queries = {m: hasher.encode(X, modality=m) for m, X in views.items()}

@@ -5,11 +5,12 @@ findings. ``diffhash reproduce`` draws these.
 """
 
 from .cells import Cell, compute, plan
+from .content import Chart, Curve, Panel, Summary, Table
 from .methods import METHODS, Method
 from .results import FILE_NAME, Results, ResultsFileError
 from .runner import run
 from .settings import Settings
-from .summary import Chart, Curve, Panel, Summary, Table, summarise
+from .summary import summarise
 from .verdicts import Finding
 
 __all__ = [

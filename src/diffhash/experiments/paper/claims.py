@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from . import accuracy_claims
+from . import accuracy_claims, within_claims
 from . import time_and_gamma_claims as cost_claims
 from .seed_statistics import SeedStatistics
 from .verdicts import Finding
@@ -22,6 +22,7 @@ _CHECKS: tuple[Callable[[SeedStatistics], Finding | None], ...] = (
     accuracy_claims.linear_limit,
     cost_claims.gamma,
     cost_claims.gamma_limit,
+    within_claims.kernels_keep_distances,
 )
 
 

@@ -10,8 +10,8 @@ from matplotlib.lines import Line2D
 
 from ...report.figures import MARGINS, PANEL_SIZE, new_figure, saved_figure, svg_element
 from ...report.style import SOFT, SeriesStyle, matplotlib_settings
+from .content import Chart, Curve, Panel
 from .series_styles import SERIES
-from .summary import Chart, Curve, Panel
 
 __all__ = ["chart_files", "panel_svg"]
 
@@ -144,7 +144,8 @@ def _set_y(axes: Axes, chart: Chart, panel: Panel) -> None:
     else:
         own = chart.panels if chart.y_label else (panel,)
         highest = max(max(curve.high) for other in own for curve in other.curves)
-        axes.set_ylim(0, highest * 1.08)
+        lowest = min(min(curve.low) for other in own for curve in other.curves)
+        axes.set_ylim(min(0, lowest * 1.08), highest * 1.08)
 
 
 def _is_precision(chart: Chart, panel: Panel) -> bool:

@@ -7,10 +7,10 @@ from html import escape
 
 from ...report.html import html_page, page_css
 from ...report.style import GRID, INK, SOFT, SeriesStyle
+from .content import Chart, Summary, Table
 from .figures import panel_svg
 from .results import Results
 from .series_styles import SERIES
-from .summary import Chart, Summary, Table
 from .verdicts import Finding
 
 __all__ = ["page_html"]
@@ -21,20 +21,17 @@ _SECTIONS = {
     "main": "The paper's figures",
     "tables": "Tables",
     "sweeps": "What the paper leaves open",
+    "within": "Within each modality",
     "run": "How this was made",
 }
 
 
 def page_html(summary: Summary) -> str:
     """Return the whole page. All text from outside is escaped."""
-    main = [chart for chart in summary.charts if chart.kind in ("roc", "bits")]
-    sweeps = [chart for chart in summary.charts if chart not in main]
     body = [
         _head(summary.results),
         _section("findings", _tally(summary.findings), *(_finding(f) for f in summary.findings)),
-        _section("main", *(_chart(chart) for chart in main)),
-        _section("tables", *(_table(table) for table in summary.tables)),
-        _section("sweeps", *(_chart(chart) for chart in sweeps)),
+        *(_shown(summary, key) for key in ("main", "tables", "sweeps", "within")),
         _section("run", _run(summary.results)),
     ]
     return html_page("Multimodal diff-hash, reproduced", page_css(), body)
@@ -62,6 +59,12 @@ def _head(results: Results) -> str:
 
 def _section(key: str, *parts: str) -> str:
     return f'<section id="{key}"><h2>{escape(_SECTIONS[key])}</h2>\n' + "\n".join(parts) + "\n</section>"
+
+
+def _shown(summary: Summary, key: str) -> str:
+    """A section with its charts and tables."""
+    charts = [_chart(chart) for chart in summary.charts if chart.section == key]
+    return _section(key, *charts, *(_table(table) for table in summary.tables if table.section == key))
 
 
 def _tally(findings: tuple[Finding, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Measure the accuracy of codes at several lengths, and of Euclidean distances without codes."""
+"""Measure codes at several lengths, across and within modalities, and Euclidean distances without codes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import numpy as np
 
 from ...codes import pack, unpack
 from ...datasets import Split
-from ...evaluation import Evaluation, euclidean_distances, evaluate, evaluate_distances
+from ...evaluation import Evaluation, euclidean_distances, evaluate, evaluate_distances, rank_correlation
 from ...hashers.base import BaseHasher
-from ...types import FloatArray, IntArray
+from ...types import CodeArray, FloatArray, IntArray
 
-__all__ = ["DIRECTIONS", "RATES", "measure_codes", "measure_euclidean"]
+__all__ = ["DIRECTIONS", "RATES", "WITHIN", "measure_codes", "measure_euclidean"]
 
 #: Modality of the query and modality of the database.
 DIRECTIONS = {"x→y": ("x", "y"), "y→x": ("y", "x")}
+#: The same within a modality.
+WITHIN = {"x→x": "x", "y→y": "y"}
+#: Pairs of each modality whose distances are compared with those of their codes.
+_N_PAIRS = 20_000
 #: False positive rates at which ROC curves are stored.
 RATES = np.concatenate([[0.0], np.logspace(-4, 0, 161)])
 
@@ -24,6 +28,9 @@ def measure_codes(
     hasher: BaseHasher, test: Split, lengths: tuple[int, ...], roc_length: int | None
 ) -> dict[str, Any]:
     """Measure the accuracy of the first bits of one model, in both directions.
+
+    If ``roc_length`` is given, ROC curves of this length are kept, and all lengths are measured within each
+    modality too: retrieval, and the rank correlation with the distances of the features.
 
     Notes
     -----
@@ -46,8 +53,28 @@ def measure_codes(
             }
             if length == roc_length:
                 result["roc"][name] = _kept_rates(*found.roc)
+        if roc_length is not None:
+            row |= {
+                name: _measure_within(codes[m], test.views[m], test.labels[m]) for name, m in WITHIN.items()
+            }
         result["lengths"][str(length)] = row
     return result
+
+
+def _measure_within(codes: CodeArray, X: FloatArray, labels: IntArray) -> dict[str, float]:
+    found = evaluate(codes, codes, labels, labels, own=np.arange(len(codes)))
+    return {
+        "eer": _rounded(found.equal_error_rate),
+        "map": _rounded(found.mean_average_precision),
+        "rho": _distance_correlation(codes, X),
+    }
+
+
+def _distance_correlation(codes: CodeArray, X: FloatArray) -> float:
+    """Rank correlation with the metric of the paper's section 6: Mahalanobis with a diagonal covariance matrix."""
+    found = rank_correlation(codes, X, metric="diagonal", n_pairs=_N_PAIRS).value
+    # Codes that are all equal say nothing about distances.
+    return 0.0 if np.isnan(found) else _rounded(found)
 
 
 def measure_euclidean(X: FloatArray, labels: IntArray) -> dict[str, Any]:
@@ -55,7 +82,8 @@ def measure_euclidean(X: FloatArray, labels: IntArray) -> dict[str, Any]:
 
     Returns
     -------
-    dict with "eer", "map" and "roc" (true positive rates at ``RATES``)
+    dict with "eer", "map", "roc" (true positive rates at ``RATES``) and "class_rho"
+        "class_rho" is the rank correlation of codes that tell only whether two objects are of the same class.
     """
     own = np.arange(len(X))
     found = evaluate_distances(euclidean_distances(X, X), labels, labels, own=own, max_k=1)
@@ -63,6 +91,7 @@ def measure_euclidean(X: FloatArray, labels: IntArray) -> dict[str, Any]:
         "eer": _rounded(found.equal_error_rate),
         "map": _rounded(found.mean_average_precision),
         "roc": _kept_rates(*found.roc),
+        "class_rho": _distance_correlation(pack(labels[:, None] == np.unique(labels)), X),
     }
 
 

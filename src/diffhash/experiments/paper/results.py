@@ -21,7 +21,7 @@ __all__ = ["FILE_NAME", "Results", "ResultsFileError", "describe_environment"]
 
 FILE_NAME = "results.json"
 _FORMAT = "diffhash reproduction"
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 # Also a damaged file: a run that starts again replaces it.
 _KIND = OutputKind("file of results (.json)", text_file(".json"))
 _PACKAGES = ("diffhash", "numpy", "scipy", "scikit-learn")

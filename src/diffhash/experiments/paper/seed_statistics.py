@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .cells import Cell
-from .measures import DIRECTIONS
+from .measures import DIRECTIONS, WITHIN
 from .methods import EUCLIDEAN, METHODS
 from .results import Results
 
@@ -52,7 +52,8 @@ def spread_of(values: Sequence[float]) -> Spread:
 class SeedStatistics:
     """Mean and range over the seeds of the settings, looked up in the finished cells.
 
-    ``measure`` is "eer" or "map". ``direction`` is a key of ``DIRECTIONS``, or None for the mean of both.
+    ``measure`` is "eer" or "map". ``direction`` is a key of ``DIRECTIONS`` (or of ``WITHIN``, which also have the
+    measure "rho"), or None for the mean of both directions across modalities.
     """
 
     results: Results
@@ -73,6 +74,15 @@ class SeedStatistics:
                 for seed in settings.seeds
             ]
         )
+
+    def within(self, method: str, n_classes: int, length: int, measure: str) -> Spread:
+        """Mean of both modalities in the main experiment, queries and database from the same modality."""
+        settings = self.results.settings
+        values = []
+        for seed in settings.seeds:
+            cell = Cell(method, n_classes, seed, settings.center_scale, settings.gamma)
+            values.append(float(np.mean([self._value(cell, length, measure, name) for name in WITHIN])))
+        return spread_of(values)
 
     def euclidean(self, modality: str, n_classes: int, measure: str, scale: float | None = None) -> Spread:
         """Accuracy of retrieval within one modality without hashing; with ``scale``, over the seeds of the sweeps."""

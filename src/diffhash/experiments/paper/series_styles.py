@@ -15,5 +15,6 @@ SERIES: dict[str, SeriesStyle] = {
     "cm-ssh": SeriesStyle("CM-SSH", "#7b8794", marker="s"),
     "cm-ssh-5": SeriesStyle("CM-SSH, best of 5 directions", "#7b8794", dash=(5, 2), marker="s", filled=False),
     "euclidean-x": SeriesStyle("Euclidean within x", INK, dash=(1, 1.6), width=1.4),
+    "classes": SeriesStyle("Same class or not", INK, dash=(2, 2), width=1.4),
     "euclidean-y": SeriesStyle("Euclidean within y", SOFT, dash=(1, 3), width=1.4),
 }

@@ -1,90 +1,33 @@
-"""The content of the report as plain values: curves, tables, findings."""
+"""Compute the content of the report: curves, tables, findings."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from .claims import check_claims
+from .content import Chart, Curve, Panel, Summary, Table, curve_of
 from .measures import DIRECTIONS, RATES
 from .methods import METHODS
 from .results import Results
-from .seed_statistics import SeedStatistics, Spread
-from .verdicts import Finding
+from .seed_statistics import SeedStatistics
+from .within_summary import within_chart, within_table
 
-__all__ = ["Chart", "Curve", "Panel", "Summary", "Table", "summarise"]
+__all__ = ["summarise"]
 
 MEASURES = {"eer": "Equal error rate", "map": "Mean average precision"}
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One line with its range over seeds. ``series`` is the key of its style."""
-
-    series: str
-    x: tuple[float, ...]
-    y: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One pair of axes."""
-
-    title: str
-    curves: tuple[Curve, ...]
-    mark: tuple[float, str] | None = None
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A figure: several panels with the same axes.
-
-    Attributes
-    ----------
-    name : str
-        Name of its files, without ending.
-    kind : {"roc", "bits", "scale", "gamma"}
-    y_label, title, caption : str
-    panels : tuple of Panel
-    """
-
-    name: str
-    kind: str
-    title: str
-    caption: str
-    y_label: str
-    panels: tuple[Panel, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table with cells as text; the first column names the row."""
-
-    title: str
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Summary:
-    """Everything that a report shows."""
-
-    results: Results
-    charts: tuple[Chart, ...]
-    tables: tuple[Table, ...]
-    findings: tuple[Finding, ...] = field(default=())
 
 
 def summarise(results: Results) -> Summary:
     """Compute curves, tables and findings of a finished run."""
     numbers = SeedStatistics(results)
-    charts = (_roc_chart(numbers), *_length_charts(numbers), _scale_chart(numbers), _gamma_chart(numbers))
-    tables = (_accuracy_table(numbers), _time_table(numbers))
+    charts = (
+        _roc_chart(numbers),
+        *_length_charts(numbers),
+        _scale_chart(numbers),
+        _gamma_chart(numbers),
+        within_chart(numbers),
+    )
+    tables = (_accuracy_table(numbers), _time_table(numbers), within_table(numbers))
     return Summary(results, charts, tables, tuple(check_claims(numbers)))
 
 
@@ -130,7 +73,7 @@ def _length_charts(numbers: SeedStatistics) -> list[Chart]:
             for method in METHODS.values():
                 lengths = [m for m in settings.bits if m <= method.longest(settings)]
                 curves.append(
-                    _curve(
+                    curve_of(
                         method.key,
                         lengths,
                         [numbers.accuracy(method.key, n_classes, m, measure) for m in lengths],
@@ -159,11 +102,11 @@ def _scale_chart(numbers: SeedStatistics) -> Chart:
     panels = []
     for measure, label in MEASURES.items():
         curves = [
-            _curve(key, settings.scales, [numbers.sweep(key, measure, scale=s) for s in settings.scales])
+            curve_of(key, settings.scales, [numbers.sweep(key, measure, scale=s) for s in settings.scales])
             for key in METHODS
         ]
         curves += [
-            _curve(
+            curve_of(
                 f"euclidean-{modality}",
                 settings.scales,
                 [numbers.euclidean(modality, k, measure, scale=s) for s in settings.scales],
@@ -178,6 +121,7 @@ def _scale_chart(numbers: SeedStatistics) -> Chart:
         f"The paper does not state the scale of its centres, which decides how hard its data are. K = {k}, m = {m}.",
         "",
         tuple(panels),
+        "sweeps",
     )
 
 
@@ -188,7 +132,9 @@ def _gamma_chart(numbers: SeedStatistics) -> Chart:
         Panel(
             label,
             tuple(
-                _curve(key, settings.gammas, [numbers.sweep(key, measure, gamma=g) for g in settings.gammas])
+                curve_of(
+                    key, settings.gammas, [numbers.sweep(key, measure, gamma=g) for g in settings.gammas]
+                )
                 for key in methods
             ),
         )
@@ -202,26 +148,14 @@ def _gamma_chart(numbers: SeedStatistics) -> Chart:
         f"m = {settings.sweep_bits}.",
         "",
         tuple(panels),
-    )
-
-
-def _curve(series: str, x: Iterable[float], spreads: Sequence[Spread]) -> Curve:
-    def column(of: Callable[[Spread], float]) -> tuple[float, ...]:
-        return tuple(of(spread) for spread in spreads)
-
-    return Curve(
-        series,
-        tuple(float(v) for v in x),
-        column(lambda s: s.mean),
-        column(lambda s: s.low),
-        column(lambda s: s.high),
+        "sweeps",
     )
 
 
 def _flat(numbers: SeedStatistics, n_classes: int, measure: str, x: tuple[int, ...]) -> list[Curve]:
     ends = (x[0], x[-1])
     spreads = {m: numbers.euclidean(m, n_classes, measure) for m in ("x", "y")}
-    return [_curve(f"euclidean-{m}", ends, [spread, spread]) for m, spread in spreads.items()]
+    return [curve_of(f"euclidean-{m}", ends, [spread, spread]) for m, spread in spreads.items()]
 
 
 def _accuracy_table(numbers: SeedStatistics) -> Table:

@@ -8,7 +8,7 @@ from pathlib import Path
 from ...atomic_write import write_atomically
 from ...output_files import PAGE, OutputKind, starts_with, text_file
 from ...report import require_matplotlib
-from .summary import Summary
+from .content import Summary
 
 __all__ = ["write_report"]
 
