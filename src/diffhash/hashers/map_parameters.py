@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import scipy.sparse
 
 from ..errors import ParameterError
-from ..maps import FeatureMap, KernelMap, LinearMap
+from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
 from ..maps.kernel import Kernel
 from ..maps.landmarks import choose_landmarks
+from ..maps.mapped_view import feature_mean
 from ..maps.representation import METRICS, unit_origin
 from ..maps.unit import UnitMap, unit_rows
+from ..maps.view_moments import ViewMoments
 from ..validation import by_modality, check_choice, check_count, check_flag, check_number, check_seed
 
 __all__ = ["KernelSettings", "LinearSettings", "MapSettings", "kernel_settings", "linear_settings"]
@@ -44,25 +46,33 @@ class MapSettings(ABC):
     shrinkage: float | str
     who: str
 
-    @abstractmethod
+    #: Whether the map is affine, so that sums of features follow from sums of the rows themselves.
+    affine: ClassVar[bool]
+
+    @property
+    def needs_covariance(self) -> bool:
+        """Whether the map depends on the products of all features."""
+        return False
+
     def fit_map(self, X: Any) -> FeatureMap:
         """Learn the feature map from the rows of a view."""
+        return self.map_of(ViewMoments.of(X, full=self.needs_covariance), X)
+
+    @abstractmethod
+    def map_of(self, moments: ViewMoments, sample: Any) -> FeatureMap:
+        """Learn the feature map from the moments of all rows of a view, and a sample of them."""
 
 
 @dataclass(frozen=True)
 class LinearSettings(MapSettings):
     """Settings of a :class:`~diffhash.maps.LinearMap`."""
 
+    affine = True
     standardize: bool
 
-    def fit_map(self, X: Any) -> LinearMap:
-        """Learn mean and scale from the rows of a view."""
-        return LinearMap.fit(
-            X,
-            center=self.center,
-            standardize=self.standardize,
-            who=self.who,
-        )
+    def map_of(self, moments: ViewMoments, sample: Any) -> LinearMap:  # noqa: ARG002 - kernel maps need it
+        """Learn mean and scale."""
+        return LinearMap.from_moments(moments, center=self.center, standardize=self.standardize, who=self.who)
 
 
 @dataclass(frozen=True)
@@ -79,10 +89,20 @@ class KernelSettings(MapSettings):
     caller: str
     modality: str
 
-    def fit_map(self, X: Any) -> KernelMap | UnitMap:
-        """Choose the landmarks and learn the distance and the bandwidth from the rows of a view."""
+    affine = False
+
+    @property
+    def needs_covariance(self) -> bool:
+        """Whether the distance needs the covariance of the features."""
+        return self.metric == "mahalanobis" and self.kernel is None
+
+    def map_of(self, moments: ViewMoments, sample: Any) -> KernelMap | UnitMap:
+        """Choose the landmarks from the sample, and learn the distance and the bandwidth.
+
+        With ``center`` the mean of the kernel features is that of the sample.
+        """
         landmarks = choose_landmarks(
-            X,
+            sample,
             self.n_landmarks,
             self.landmarks,
             self.random_state,
@@ -90,20 +110,28 @@ class KernelSettings(MapSettings):
             modality=self.modality,
         )
         if self.metric not in ("cosine", "root-cosine"):
-            return self._fit_kernel(X, landmarks, self.metric)
-        origin = unit_origin(X, self.metric, who=self.who)
-        rows, points = unit_rows(X, origin), unit_rows(landmarks, origin)
-        return UnitMap(self._fit_kernel(rows, points, "euclidean"), origin)
+            inner, origin, unit = self._kernel_map(moments, landmarks, self.metric), None, False
+        else:
+            origin = unit_origin(
+                self.metric,
+                mean=lambda: moments.mean,
+                non_negative=lambda: moments.never_negative,
+                who=self.who,
+            )
+            inner, unit = self._kernel_map(None, unit_rows(landmarks, origin), "euclidean"), True
+        fitted = UnitMap(inner, origin) if unit else inner
+        if self.center:
+            inner.mean = feature_mean(MappedView(sample, fitted, keep_bytes=0))
+        return fitted
 
-    def _fit_kernel(self, X: Any, landmarks: Any, metric: str) -> KernelMap:
-        return KernelMap.fit(
-            X,
+    def _kernel_map(self, moments: ViewMoments | None, landmarks: Any, metric: str) -> KernelMap:
+        return KernelMap.from_moments(
+            moments,
             landmarks,
             metric=metric,
             bandwidth=self._bandwidth,
             width=self.width,
             shrinkage=MAHALANOBIS_SHRINKAGE if isinstance(self.shrinkage, str) else self.shrinkage,
-            center=self.center,
             kernel=self.kernel,
             who=self.who,
         )

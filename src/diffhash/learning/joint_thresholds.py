@@ -9,7 +9,7 @@ couple would choose for itself, so the result never costs more than the best com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,20 +19,11 @@ from numpy.typing import NDArray
 from ..pairs.couples import ResolvedCouples
 from ..types import BoolArray, FloatArray, IntArray
 from .histograms import grid_edges
-from .thresholds import (
-    ThresholdSettings,
-    choose_thresholds,
-    joint_cost,
-    middle_of_gap,
-    replace_uneven,
-    search_grid,
-    smaller_side,
-)
+from .projected_views import CoupleCost, Grid, GridCosts, GridRequest, ProjectedViews, ValuesInMemory
+from .thresholds import ThresholdSettings, joint_cost, replace_uneven, search_each
 
-__all__ = ["CoupleCosts", "couple_thresholds", "search_couples"]
+__all__ = ["CoupleCosts", "couple_thresholds", "search_couples", "thresholds_of"]
 
-#: ``cost(c, bins_u, bins_v, n_bins)``: costs of couple number c at all thresholds, (n_bits, n_bins - 1, n_bins - 1).
-CoupleCost: TypeAlias = Callable[[int, IntArray, IntArray, int], FloatArray]
 #: Number of an edge for each modality and bit, of shape (n_modalities, n_bits).
 Cells: TypeAlias = NDArray[np.int64]
 
@@ -62,21 +53,30 @@ def couple_thresholds(
     """
     if settings.method == "zero":
         return [np.zeros(each.shape[1]) for each in values]
-    if settings.method == "median":
-        return [-np.median(each, axis=0).astype(np.float64) for each in values]
-    weight, share, n_bins = settings.miss_weight, settings.min_share, settings.n_bins
-    pairs = couples.only
-    if pairs is not None:
-        y = None if pairs.one_view else values[1]
-        a, b = choose_thresholds(values[0], y, pairs, miss_weight=weight, min_share=share, n_bins=n_bins)
-        return [a] if y is None else [a, b]
 
     def cost(number: int, bins_u: IntArray, bins_v: IntArray, n: int) -> FloatArray:
         couple = couples.couples[number]
-        return couple.weight * joint_cost(bins_u, bins_v, couple.pairs, weight, n)
+        weight = 1.0 if len(couples) == 1 else couple.weight
+        return weight * joint_cost(bins_u, bins_v, couple.pairs, settings.miss_weight, n)
 
     sides = [couple.sides for couple in couples]
-    return search_couples(values, sides, cost, min_share=share, n_bins=n_bins)[0]
+    return thresholds_of(ValuesInMemory(values, sides, cost), len(values), sides, settings)
+
+
+def thresholds_of(
+    views: ProjectedViews, n_modalities: int, couples: Sequence[tuple[int, int]], settings: ThresholdSettings
+) -> list[FloatArray]:
+    """The same from projections that need not be in memory."""
+    if settings.method == "zero":
+        return [np.zeros(views.n_bits) for _ in range(n_modalities)]
+    if settings.method == "median":
+        return [-views.medians(u)[0] for u in range(n_modalities)]
+    share, n_bins = settings.min_share, settings.n_bins
+    if len(couples) == 1:
+        u, v = couples[0]
+        a, b, _ = search_each(views, couples, min_share=share, n_bins=n_bins)[0]
+        return [a] if u == v else [a, b] if u < v else [b, a]
+    return search_views(views, couples, min_share=share, n_bins=n_bins)[0]
 
 
 def search_couples(
@@ -106,38 +106,39 @@ def search_couples(
     lowest : array of shape (n_bits,)
         Sum of the costs at these thresholds.
     """
-    n_bits = values[0].shape[1]
+    return search_views(ValuesInMemory(values, couples, cost), couples, min_share=min_share, n_bins=n_bins)
+
+
+def search_views(
+    views: ProjectedViews, couples: Sequence[tuple[int, int]], *, min_share: float, n_bins: int
+) -> tuple[list[FloatArray], FloatArray]:
+    """The same from projections that need not be in memory."""
     step = max(1, _MAX_COSTS // (len(couples) * n_bins**2))
     found = [
-        _search([each[:, start : start + step] for each in values], couples, cost, min_share, n_bins)
-        for start in range(0, n_bits, step)
+        _search(
+            views if step >= views.n_bits else views.of_bits(slice(start, min(start + step, views.n_bits))),
+            couples,
+            min_share,
+            n_bins,
+        )
+        for start in range(0, views.n_bits, step)
     ]
     thresholds = [np.concatenate(parts) for parts in zip(*(each for each, _ in found), strict=True)]
     return thresholds, np.concatenate([lowest for _, lowest in found])
 
 
 def _search(
-    values: Sequence[FloatArray],
-    couples: Sequence[tuple[int, int]],
-    cost: CoupleCost,
-    min_share: float,
-    n_bins: int,
+    views: ProjectedViews, couples: Sequence[tuple[int, int]], min_share: float, n_bins: int
 ) -> tuple[list[FloatArray], FloatArray]:
-    own = _own_thresholds(values, couples, cost, min_share, n_bins)
-    grids = [
-        grid_edges(
-            each.mean(axis=0, dtype=np.float64),
-            each.std(axis=0, dtype=np.float64),
-            min(n_bins, _MAX_BINS - len(couples)),
-        )
-        for each in values
-    ]
+    modalities = range(1 + max(max(sides) for sides in couples))
+    own = _own_thresholds(views, couples, min_share, n_bins)
+    grids = [grid_edges(*views.spread(u), min(n_bins, _MAX_BINS - len(couples))) for u in modalities]
     # As many edges for every modality: a threshold of its own that is missing is replaced by another one.
     edges = [
         np.sort(np.column_stack([grid, *np.resize(mine, (len(couples), mine.shape[1]))]), axis=1)
         for grid, mine in zip(grids, own, strict=True)
     ]
-    coarse = CoupleCosts.of(values, edges, couples, cost, min_share)
+    coarse = CoupleCosts.at(views, edges, couples, min_share)
     cells = coarse.best(coarse.starts(own, edges))
     chosen = [np.take_along_axis(e, c[:, None], axis=1) for e, c in zip(edges, cells, strict=True)]
     steps = np.arange(n_bins - 1) - (n_bins - 1) // 2
@@ -145,32 +146,28 @@ def _search(
         at + (grid[:, 1:2] - grid[:, :1]) * steps / ((n_bins - 1) // 2)
         for at, grid in zip(chosen, grids, strict=True)
     ]
-    fine = CoupleCosts.of(values, edges, couples, cost, min_share)
+    fine = CoupleCosts.at(views, edges, couples, min_share)
     cells = fine.best([np.full(cells.shape, (n_bins - 1) // 2)])
     thresholds = [
-        replace_uneven(each, -middle_of_gap(each, bins, at + 1), min_share)
-        for each, bins, at in zip(values, fine.bins, cells, strict=True)
+        replace_uneven(
+            views,
+            u,
+            -fine.gap(u, at + 1),
+            np.take_along_axis(fine.evenness[u], at[:, None], axis=1)[:, 0],
+            min_share,
+        )
+        for u, at in zip(modalities, cells, strict=True)
     ]
     return thresholds, fine.total(cells)
 
 
 def _own_thresholds(
-    values: Sequence[FloatArray],
-    couples: Sequence[tuple[int, int]],
-    cost: CoupleCost,
-    min_share: float,
-    n_bins: int,
+    views: ProjectedViews, couples: Sequence[tuple[int, int]], min_share: float, n_bins: int
 ) -> list[FloatArray]:
     """For each modality, where the thresholds lie that each of its couples would choose: (n_couples, n_bits)."""
-    found: list[list[FloatArray]] = [[] for _ in values]
-    for number, (u, v) in enumerate(couples):
-
-        def of_couple(bins_u: IntArray, bins_v: IntArray, number: int = number) -> FloatArray:
-            return cost(number, bins_u, bins_v, n_bins)
-
-        a, b, _ = search_grid(
-            values[u], None if u == v else values[v], of_couple, min_share=min_share, n_bins=n_bins
-        )
+    found: list[list[FloatArray]] = [[] for _ in range(1 + max(max(sides) for sides in couples))]
+    chosen = search_each(views, couples, min_share=min_share, n_bins=n_bins)
+    for (u, v), (a, b, _) in zip(couples, chosen, strict=True):
         found[u].append(-a)
         if u != v:
             found[v].append(-b)
@@ -190,15 +187,37 @@ class CoupleCosts:
         Thresholds that leave enough objects on either side.
     evenness : array of shape (n_modalities, n_bits, n_edges)
         Share of the objects on the smaller side.
-    bins : list of int arrays of shape (n_bits, n)
-        Interval of each projection.
+    measured : list of GridCosts
+        Where the tables come from.
     """
 
     couples: Sequence[tuple[int, int]]
     tables: list[FloatArray]
     allowed: BoolArray
     evenness: FloatArray
-    bins: list[IntArray]
+    measured: list[GridCosts]
+
+    @classmethod
+    def at(
+        cls,
+        views: ProjectedViews,
+        edges: Sequence[FloatArray],
+        couples: Sequence[tuple[int, int]],
+        min_share: float,
+    ) -> CoupleCosts:
+        """Costs at given edges, for each modality an array of shape (n_bits, n_edges)."""
+        grids = [Grid(at, even=False) for at in edges]
+        measured = views.costs([GridRequest(c, grids[u], grids[v]) for c, (u, v) in enumerate(couples)])
+        by_modality = {
+            u: each.evenness[side]
+            for each, sides in zip(measured, couples, strict=True)
+            for side, u in enumerate(sides)
+        }
+        evenness = np.stack([by_modality[u] for u in range(len(edges))])
+        allowed = (evenness >= min_share) & (evenness > 0)
+        # If no threshold leaves enough objects on either side, the most even ones are allowed.
+        allowed |= ~allowed.any(axis=2, keepdims=True) & (evenness == evenness.max(axis=2, keepdims=True))
+        return cls(couples, [each.cost for each in measured], allowed, evenness, measured)
 
     @classmethod
     def of(
@@ -209,15 +228,15 @@ class CoupleCosts:
         cost: CoupleCost,
         min_share: float,
     ) -> CoupleCosts:
-        """Costs at given edges, for each modality an array of shape (n_bits, n_edges)."""
-        n_bins = edges[0].shape[1] + 1
-        bins = [_bin(each, at) for each, at in zip(values, edges, strict=True)]
-        evenness = np.stack([smaller_side(each, n_bins) for each in bins])
-        allowed = (evenness >= min_share) & (evenness > 0)
-        # If no threshold leaves enough objects on either side, the most even ones are allowed.
-        allowed |= ~allowed.any(axis=2, keepdims=True) & (evenness == evenness.max(axis=2, keepdims=True))
-        tables = [cost(number, bins[u], bins[v], n_bins) for number, (u, v) in enumerate(couples)]
-        return cls(couples, tables, allowed, evenness, bins)
+        """The same from projections in memory."""
+        return cls.at(ValuesInMemory(values, couples, cost), edges, couples, min_share)
+
+    def gap(self, modality: int, cells: IntArray) -> FloatArray:
+        """See :attr:`GridCosts.gap`; any couple of the modality tells it."""
+        for each, sides in zip(self.measured, self.couples, strict=True):
+            if modality in sides:
+                return each.gap(sides.index(modality), cells)
+        raise AssertionError("every modality has a couple")
 
     def total(self, cells: Cells) -> FloatArray:
         """Sum of the costs of all couples, of shape (n_bits,)."""
@@ -330,9 +349,3 @@ class CoupleCosts:
             totals += costs.reshape(n_bits, *shape)
         best = np.unravel_index(totals.reshape(n_bits, -1).argmin(axis=1), totals.shape[1:])
         return np.stack([each[k, bits[:, 0]] for each, k in zip(candidates, best, strict=True)])
-
-
-def _bin(values: FloatArray, edges: FloatArray) -> IntArray:
-    """Number of edges that are not above each value, of shape (n_bits, n)."""
-    found = [np.searchsorted(at, each, side="right") for at, each in zip(edges, values.T, strict=True)]
-    return np.stack(found).astype(np.uint8)

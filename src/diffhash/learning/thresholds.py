@@ -14,26 +14,27 @@ that give nearly all objects of a view the same bit are not allowed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from ..pairs.resolved import ResolvedPairs
-from ..types import BoolArray, FloatArray, IntArray
-from .histograms import Counts, JointHistogram, bin_values, grid_edges
+from ..types import FloatArray, IntArray
+from .histograms import Counts, JointHistogram, grid_edges
+from .projected_views import Grid, GridRequest, ProjectedViews, ValuesInMemory
 
 __all__ = [
     "JointHistogram",
     "ThresholdSettings",
     "agreement",
     "choose_thresholds",
+    "error_shares",
     "joint_cost",
-    "middle_of_gap",
     "replace_uneven",
+    "search_each",
     "search_grid",
-    "smaller_side",
 ]
 
 #: ``cost(bins_x, bins_y)``: from bins of shape (n_bits, n) to costs (n_bits, n_bins - 1, n_bins - 1).
@@ -131,8 +132,13 @@ def joint_cost(
             negative_weights=pairs.negative_weights,
         )
         positive, negative = histogram.counts()
-        costs.append(miss_weight * _share(positive, agree=False) + _share(negative, agree=True))
+        costs.append(error_shares(positive, negative, miss_weight))
     return np.concatenate(costs)
+
+
+def error_shares(positive: Counts, negative: Counts, miss_weight: float) -> FloatArray:
+    """``miss_weight * FN + FP`` from the counts in every cell, of shape (n_bits, n_bins, n_bins)."""
+    return miss_weight * _share(positive, agree=False) + _share(negative, agree=True)
 
 
 def agreement(counts: Counts) -> Counts:
@@ -187,50 +193,79 @@ def search_grid(
     lowest : array of shape (n_bits,)
         Cost at these thresholds.
     """
-    views = (x, x if y is None else y)
-    edges = [
-        grid_edges(values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64), n_bins)
-        for values in views
-    ]
+    sides = (0, 0) if y is None else (0, 1)
+
+    def only(_: int, bins_x: IntArray, bins_y: IntArray, __: int) -> FloatArray:
+        return cost(bins_x, bins_y)
+
+    values = ValuesInMemory([x] if y is None else [x, y], [sides], only)
+    return search_each(values, [sides], min_share=min_share, n_bins=n_bins)[0]
+
+
+def search_each(
+    views: ProjectedViews, couples: Sequence[tuple[int, int]], *, min_share: float, n_bins: int
+) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+    """For each couple alone, the thresholds of lowest cost, see :func:`search_grid`; two passes for all couples."""
+    modalities = {side for sides in couples for side in sides}
+    grids = {u: Grid(grid_edges(*views.spread(u), n_bins)) for u in modalities}
+    requests = [GridRequest(number, grids[u], grids[v]) for number, (u, v) in enumerate(couples)]
     for level in ("coarse", "fine"):
-        bins = [bin_values(views[0], edges[0])]
-        bins.append(bins[0] if y is None else bin_values(views[1], edges[1]))
-        share_x, share_y = (smaller_side(binned, n_bins) for binned in bins)
-        cells, lowest = _best_cells(cost(*bins), share_x, share_y, min_share, one_view=y is None)
+        costs = views.costs(requests)
+        chosen = [
+            _best_cells(each.cost, *each.evenness, min_share, one_view=u == v)
+            for each, (u, v) in zip(costs, couples, strict=True)
+        ]
         if level == "coarse":
-            edges = [_finer_edges(side, cell) for side, cell in zip(edges, cells, strict=True)]
-    a, b = (
-        replace_uneven(values, -middle_of_gap(values, binned, cell), min_share)
-        for values, binned, cell in zip(views, bins, cells, strict=True)
+            requests = [
+                _finer(request, cells, one_view=u == v)
+                for request, (cells, _), (u, v) in zip(requests, chosen, couples, strict=True)
+            ]
+    found = []
+    for each, (cells, lowest), sides in zip(costs, chosen, couples, strict=True):
+        a, b = (
+            replace_uneven(
+                views, u, -each.gap(side, cells[side]), _at(each.evenness[side], cells[side] - 1), min_share
+            )
+            for side, u in enumerate(sides)
+        )
+        found.append((a, b, lowest))
+    return found
+
+
+def _finer(request: GridRequest, cells: IntArray, *, one_view: bool) -> GridRequest:
+    first = Grid(_finer_edges(request.first.edges, cells[0]))
+    return GridRequest(
+        request.couple, first, first if one_view else Grid(_finer_edges(request.second.edges, cells[1]))
     )
-    return a, b, lowest
 
 
-def replace_uneven(values: FloatArray, thresholds: FloatArray, min_share: float) -> FloatArray:
+def _at(table: FloatArray, cells: IntArray) -> FloatArray:
+    """One entry of each row."""
+    return np.asarray(np.take_along_axis(table, cells[:, None], axis=1)[:, 0])
+
+
+def replace_uneven(
+    views: ProjectedViews, modality: int, thresholds: FloatArray, evenness: FloatArray, min_share: float
+) -> FloatArray:
     """Replace thresholds with fewer than ``min_share`` of the objects on one side by the median.
 
     The grid can fail to reach ``min_share``: with one far outlier it is so wide that all other objects
     fall into one interval.
+
+    Parameters
+    ----------
+    views : ProjectedViews
+    modality : int
+    thresholds : array of shape (n_bits,)
+    evenness : array of shape (n_bits,)
+        Share of the objects on the smaller side of each threshold.
+    min_share : float
     """
-    uneven = _smaller_share(values + thresholds >= 0) < min_share
+    uneven = evenness < min_share
     if not uneven.any():
         return thresholds
-    medians = -np.median(values, axis=0)
-    better = _smaller_share(values + medians >= 0) > _smaller_share(values + thresholds >= 0)
-    return np.where(uneven & better, medians, thresholds)
-
-
-def _smaller_share(bits: BoolArray) -> FloatArray:
-    """Share of the rarer value of each bit, (n_bits,)."""
-    ones = bits.sum(axis=0)
-    return np.asarray(np.minimum(ones, len(bits) - ones) / len(bits))
-
-
-def smaller_side(bins: IntArray, n_bins: int) -> FloatArray:
-    """Share of the rows on the smaller side of each threshold of the grid, (n_bits, n_bins - 1)."""
-    counts = np.stack([np.bincount(row, minlength=n_bins) for row in bins])
-    below = counts.cumsum(axis=1)[:, :-1]
-    return np.asarray(np.minimum(below, bins.shape[1] - below) / bins.shape[1])
+    medians, shares = views.medians(modality)
+    return np.where(uneven & (shares > evenness), -medians, thresholds)
 
 
 def _best_cells(
@@ -262,25 +297,3 @@ def _finer_edges(edges: FloatArray, cell: IntArray) -> FloatArray:
     step = edges[:, 1:2] - edges[:, :1]
     steps = np.arange(n_edges) - n_edges // 2
     return np.asarray(chosen + step * steps / (n_edges // 2))
-
-
-def middle_of_gap(values: FloatArray, bins: IntArray, cell: IntArray) -> FloatArray:
-    """For each bit, the middle between the largest value below the chosen edge and the smallest above it.
-
-    It separates the same objects as the edge itself, but no value is so close to it that rounding
-    could change the bit.
-
-    Parameters
-    ----------
-    values : array of shape (n, n_bits)
-    bins : int array of shape (n_bits, n)
-    cell : int array of shape (n_bits,)
-    """
-    above = bins >= cell[:, None].astype(bins.dtype)
-    low = np.where(above, -np.inf, values.T).max(axis=1)
-    high = np.where(above, values.T, np.inf).min(axis=1)
-    # If all values are on one side, the bit is constant: use the value nearest to the edge.
-    low, high = np.where(np.isinf(low), high, low), np.where(np.isinf(high), low, high)
-    middle = low + (high - low) / 2
-    # Two adjacent floating point numbers have no middle: use the upper one, so that its bit is 1.
-    return np.asarray(np.where(middle > low, middle, high), dtype=np.float64)

@@ -10,6 +10,7 @@ import scipy.sparse
 
 from ..errors import InputError
 from ..maps import MappedView
+from ..maps.mapped_view import feature_mean
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
 from .moments import PairMoments, augmented_product, dense, incidence, listed_pairs, shifted
@@ -141,7 +142,7 @@ def listed_difference(
     for rows, block in x.blocks():
         table += augmented_product(block, *_partners(matrix[rows], y))
     dx, dy = (
-        _row_mean(view) if wanted else np.zeros(view.n_features)
+        feature_mean(view) if wanted else np.zeros(view.n_features)
         for view, wanted in zip((x, y), center, strict=True)
     )
     return shifted(table, dx, dy)[:-1, :-1]
@@ -150,11 +151,6 @@ def listed_difference(
 def _partners(matrix: Any, y: MappedView) -> tuple[Any, FloatArray]:
     """For each row of a sparse matrix: the weighted sum of its partners, and the sum of the weights."""
     return matrix @ y.whole(), np.asarray(matrix.sum(axis=1, dtype=np.float64)).reshape(-1)
-
-
-def _row_mean(view: MappedView) -> FloatArray:
-    total = sum(np.asarray(block.sum(axis=0, dtype=np.float64)).reshape(-1) for _, block in view.blocks())
-    return np.asarray(total) / view.n_rows
 
 
 def difference_covariances(

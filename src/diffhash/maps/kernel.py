@@ -13,8 +13,9 @@ from ..errors import InputError, ModelFileError, ParameterError
 from ..types import FloatArray
 from ..validation import check_choice
 from .feature_map import FeatureMap
-from .linear import inverse_root, row_moments
+from .linear import inverse_root
 from .mapped_view import block_rows
+from .view_moments import ViewMoments
 
 __all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth", "never_negative"]
 
@@ -104,31 +105,62 @@ class KernelMap(FeatureMap):
         who : str
             Prefix of error messages.
         """
-        landmarks = np.ascontiguousarray(landmarks)
-        scale, root = None, kernel is None and metric == "hellinger"
-        if kernel is None:
-            if root and not never_negative(X):
-                raise InputError(
-                    f"{who}: metric 'hellinger' needs features that are never negative, but there are negative "
-                    "values. Use 'diagonal' or 'euclidean'."
-                )
-            scale = _metric_scale(X, metric, shrinkage, who)
-            if width is not None or isinstance(bandwidth, str):
-                points = _signed_root(landmarks) if root else landmarks
-                rule = bandwidth if width is None else "median"
-                found = landmark_bandwidth(_scaled(points, scale), str(rule), who=who)
-                h = found if width is None else width * found
-            else:
-                h = float(bandwidth)
-        else:
-            h = 1.0
-        fitted = cls(landmarks, scale, h, None, kernel, root)
+        moments = None
+        if kernel is None and metric != "euclidean":
+            moments = ViewMoments.of(X, full=metric == "mahalanobis")
+        fitted = cls.from_moments(
+            moments,
+            landmarks,
+            metric=metric,
+            bandwidth=bandwidth,
+            width=width,
+            shrinkage=shrinkage,
+            kernel=kernel,
+            who=who,
+        )
         if center:
             total = np.zeros(len(landmarks))
             for rows in block_rows(X.shape[0], max(landmarks.shape)):
                 total += fitted.transform(X[rows]).sum(axis=0, dtype=np.float64)
             fitted.mean = total / X.shape[0]
         return fitted
+
+    @classmethod
+    def from_moments(
+        cls,
+        moments: ViewMoments | None,
+        landmarks: FloatArray,
+        *,
+        metric: str,
+        bandwidth: float | str,
+        width: float | None,
+        shrinkage: float,
+        kernel: Kernel | None,
+        who: str,
+    ) -> Self:
+        """Learn a map that does not centre from the moments of the rows; see :meth:`fit`.
+
+        The moments may be None with a kernel function and with the metric "euclidean"; "mahalanobis" needs them
+        in full.
+        """
+        landmarks = np.ascontiguousarray(landmarks)
+        if kernel is not None:
+            return cls(landmarks, None, 1.0, None, kernel, False)
+        root = metric == "hellinger"
+        if root and not (moments is not None and moments.never_negative):
+            raise InputError(
+                f"{who}: metric 'hellinger' needs features that are never negative, but there are negative "
+                "values. Use 'diagonal' or 'euclidean'."
+            )
+        scale = _metric_scale(moments, metric, shrinkage, who)
+        if width is not None or isinstance(bandwidth, str):
+            points = _signed_root(landmarks) if root else landmarks
+            rule = bandwidth if width is None else "median"
+            found = landmark_bandwidth(_scaled(points, scale), str(rule), who=who)
+            h = found if width is None else width * found
+        else:
+            h = float(bandwidth)
+        return cls(landmarks, scale, h, None, None, root)
 
     def transform(self, X: Any) -> FloatArray:
         """Kernel values of shape (n, n_landmarks), minus the mean if the map has one."""
@@ -225,14 +257,15 @@ def _scaled(X: FloatArray, scale: FloatArray | None) -> FloatArray:
     return X * scale if scale.ndim == 1 else X @ scale
 
 
-def _metric_scale(X: Any, metric: str, shrinkage: float, who: str) -> FloatArray | None:
+def _metric_scale(moments: ViewMoments | None, metric: str, shrinkage: float, who: str) -> FloatArray | None:
     if metric in ("euclidean", "hellinger"):
         return None
-    _, variance, covariance = row_moments(X, full=metric == "mahalanobis")
+    assert moments is not None, "the metric needs the moments of the rows"
+    variance = moments.variance
     if not (variance > 0).any():
         raise InputError(f"{who}: every feature is constant, so there is nothing to learn from.")
-    if covariance is not None:
-        return inverse_root(covariance, shrinkage)
+    if metric == "mahalanobis":
+        return inverse_root(moments.covariance, shrinkage)
     return 1.0 / np.sqrt(np.where(variance > 0, variance, 1.0))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import InputError, ModelFileError
 from ..types import FloatArray
 from .feature_map import FeatureMap
-from .mapped_view import block_rows
+from .view_moments import ViewMoments
 
 __all__ = ["LinearMap", "inverse_root", "row_moments"]
 
@@ -65,14 +65,19 @@ class LinearMap(FeatureMap):
         who : str
             Prefix of error messages.
         """
-        mean, variance, _ = row_moments(X)
+        return cls.from_moments(ViewMoments.of(X), center=center, standardize=standardize, who=who)
+
+    @classmethod
+    def from_moments(cls, moments: ViewMoments, *, center: bool, standardize: bool, who: str) -> Self:
+        """Learn the map from the moments of the rows; see :meth:`fit`."""
+        variance = moments.variance
         varies = variance > 0
         if not varies.any():
             raise InputError(f"{who}: every feature is constant, so there is nothing to learn from.")
         scale: FloatArray | None = None
         if standardize:
             scale = 1.0 / np.sqrt(np.where(varies, variance, 1.0))
-        return cls(mean if center else np.zeros_like(mean), scale)
+        return cls(moments.mean if center else np.zeros_like(moments.mean), scale)
 
     @property
     def offset(self) -> FloatArray | None:
@@ -126,32 +131,8 @@ def row_moments(X: Any, *, full: bool = False) -> tuple[FloatArray, FloatArray, 
     mean, variance : arrays of shape (n_features,)
     covariance : array of shape (n_features, n_features), or None
     """
-    n, d = X.shape
-    smallest = 1e3 * float(np.finfo(X.dtype).tiny)
-    # The variance of a constant feature is 0, but rounding of its mean could make it positive.
-    constant = _extreme(X.min(axis=0)) == _extreme(X.max(axis=0))
-    if scipy.sparse.issparse(X):
-        X = X.astype(np.float64)
-        mean = np.asarray(X.sum(axis=0)).reshape(-1) / n
-        square = np.asarray(X.multiply(X).sum(axis=0)).reshape(-1) / n
-        covariance = (X.T @ X).toarray() / n - np.outer(mean, mean) if full else None
-        variance = np.maximum(square - mean**2, 0.0)
-        return mean, np.where(constant | (variance < smallest**2), 0.0, variance), covariance
-    mean = np.add.reduce(X, axis=0, dtype=np.float64) / n
-    second = np.zeros((d, d)) if full else np.zeros(d)
-    for rows in block_rows(n, d):
-        # Subtract the mean first: with a large mean the squares would lose precision.
-        centred = X[rows] - mean.astype(X.dtype)
-        second += centred.T @ centred if full else np.einsum("ij,ij->j", centred, centred, dtype=np.float64)
-    second /= n
-    variance = np.diagonal(second) if full else second
-    flat = constant | (variance < smallest**2)
-    return mean, np.where(flat, 0.0, variance), (second if full else None)
-
-
-def _extreme(values: Any) -> FloatArray:
-    """The minimum or maximum of each feature as an array, from dense or sparse rows."""
-    return np.asarray(values.toarray() if scipy.sparse.issparse(values) else values).reshape(-1)
+    moments = ViewMoments.of(X, full=full)
+    return moments.mean, moments.variance, moments.covariance if full else None
 
 
 def inverse_root(covariance: FloatArray, shrinkage: float) -> FloatArray:

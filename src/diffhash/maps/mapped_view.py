@@ -15,7 +15,7 @@ from ..types import CodeArray, FloatArray
 if TYPE_CHECKING:
     from .feature_map import FeatureMap
 
-__all__ = ["KEEP_BYTES", "MappedView", "block_rows"]
+__all__ = ["KEEP_BYTES", "MappedView", "block_rows", "feature_mean"]
 
 #: Numbers in a block of features: 16 MB of float32, large enough for BLAS and small compared to the data.
 _BLOCK_SIZE = 1 << 22
@@ -169,3 +169,9 @@ class MappedView:
             if len(buffer) < n:
                 buffer = np.empty((n, len(projection)), dtype=self.dtype)
             yield rows, np.matmul(block, weights, out=buffer[:n]), add
+
+
+def feature_mean(view: MappedView) -> FloatArray:
+    """Mean of the features of a view over its rows, in float64."""
+    total = sum(np.asarray(block.sum(axis=0, dtype=np.float64)).reshape(-1) for _, block in view.blocks())
+    return np.asarray(total) / view.n_rows

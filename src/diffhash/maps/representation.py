@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,17 +78,28 @@ def fit_representation(
     rows = X[::step]
     if metric not in ("cosine", "root-cosine"):
         return _fit_plain(rows, representation, metric, landmarks, who)
-    origin = unit_origin(X, metric, who=who)
+    origin = unit_origin(metric, mean=lambda: _mean(rows), non_negative=lambda: never_negative(X), who=who)
     points = None if landmarks is None else unit_rows(landmarks, origin)
     inner = _fit_plain(unit_rows(rows, origin), representation, "euclidean", points, who)
     return UnitMap(inner, origin)
 
 
-def unit_origin(X: Any, metric: str, *, who: str) -> FloatArray | None:
-    """The origin of a :class:`UnitMap` for "cosine" (the mean) or "root-cosine" (None)."""
+def unit_origin(
+    metric: str, *, mean: Callable[[], FloatArray], non_negative: Callable[[], bool], who: str
+) -> FloatArray | None:
+    """The origin of a :class:`UnitMap` for "cosine" (the mean) or "root-cosine" (None).
+
+    Parameters
+    ----------
+    metric : {"cosine", "root-cosine"}
+    mean, non_negative : functions without arguments
+        Return the mean of the rows, and whether no feature is negative. Only one of them is called.
+    who : str
+        Prefix of error messages.
+    """
     if metric == "cosine":
-        return _mean(X[:: -(-X.shape[0] // _MAX_SAMPLE_ROWS)])
-    if not never_negative(X):
+        return mean()
+    if not non_negative():
         raise InputError(
             f"{who}: metric 'root-cosine' needs features that are never negative, but there are negative "
             "values. Use 'cosine'."
