@@ -52,6 +52,7 @@ def changed_map(key, value):
         changed_header("parameters", {"n_bits": 3, "gamma": {"float": "abc"}}),
         changed_header("parameters", {"n_bits": 3, "gamma": {"code": "1"}}),
         changed_header("parameters", {"n_bits": 3, "nonsense": 1}),
+        changed_header("parameters", {"n_bits": 3, "couple_weights": {"couples": [[["x", 7], 1.0]]}}),
         changed_header("maps", [{"kind": "shell", "parameters": {}}] * 2),
         changed_map("bandwidth", 0.0),
         changed_map("bandwidth", "a"),

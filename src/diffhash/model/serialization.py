@@ -245,6 +245,12 @@ def _from_json(value: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
     if kind == "dict":
         return {key: _from_json(item, arrays) for key, item in content.items()}
     if kind == "couples":
+        if not all(
+            isinstance(names, list) and all(isinstance(m, str) for m in names) for names, _ in content
+        ):
+            raise ModelFileError(
+                "load: a couple of modalities in this file has no names. Save the model again."
+            )
         return {tuple(names): _from_json(item, arrays) for names, item in content}
     if kind == "array":
         return arrays[content]
