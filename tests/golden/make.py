@@ -1,6 +1,7 @@
 """Make the golden model files that are missing: ``python -m tests.golden.make``.
 
-Models of one or two modalities have format version 1, models of more have version 2. Existing files are kept
+Models of one or two modalities have format version 1, models of more have version 2, models with a distance
+function of the user have version 3. Existing files are kept
 and never made again: every later release must load them and encode the same bits.
 """
 
@@ -58,6 +59,16 @@ def many_model():
     return dh.DiffHash(n_bits=3, couple_weights={("x", "z"): 0.5})
 
 
+def manhattan(X, landmarks):
+    """A distance function, which a file cannot hold."""
+    return np.abs(X[:, None] - landmarks).sum(axis=2)
+
+
+def distance_model():
+    """A model with a distance function in one modality."""
+    return dh.KernelDiffHash(n_bits=2, n_landmarks=10, metric={"x": manhattan, "y": "euclidean"})
+
+
 def raw_inputs():
     """Texts and grey pictures; equal rows are pairs. Pixels are whole numbers."""
     rng = np.random.default_rng(11)
@@ -99,13 +110,14 @@ def main():
         codes = {m: hasher.encode_raw(raw, modality=m) for m, raw in raw_inputs().items()}
         np.savez(raw_path.with_suffix(".npz"), **codes)
     labels = inputs("")[1]
-    for name, hasher in models().items():
-        if (FOLDER / f"{name}-v1.dhm").exists():
+    versions = {name: (1, hasher) for name, hasher in models().items()} | {"distance": (3, distance_model())}
+    for name, (version, hasher) in versions.items():
+        path = FOLDER / f"{name}-v{version}.dhm"
+        if path.exists():
             continue
         hasher.fit(views := inputs(name)[0], dh.Pairs.from_labels(labels, labels))
-        hasher.save(FOLDER / f"{name}-v1.dhm")
-        codes = {m: hasher.encode(X, modality=m) for m, X in views.items()}
-        np.savez(FOLDER / f"{name}-v1.npz", **codes)
+        hasher.save(path)
+        np.savez(path.with_suffix(".npz"), **{m: hasher.encode(X, modality=m) for m, X in views.items()})
 
 
 if __name__ == "__main__":

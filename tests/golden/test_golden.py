@@ -10,7 +10,7 @@ import pytest
 import diffhash as dh
 from diffhash.model.file import FORMAT_VERSION, unpack_model
 
-from .make import inputs, many_inputs, many_model, models, raw_inputs
+from .make import distance_model, inputs, manhattan, many_inputs, many_model, models, raw_inputs
 
 FILES = sorted(Path(__file__).parent.glob("*.dhm"))
 RAW = [path for path in FILES if path.stem.startswith("raw-")]
@@ -23,7 +23,7 @@ def views_of(path):
 
 @pytest.mark.parametrize("path", [path for path in FILES if path not in RAW], ids=lambda path: path.stem)
 def test_golden_file_encodes_the_same_bits(path):
-    hasher = dh.load(path)
+    hasher = dh.load(path, kernel={"x": manhattan} if path.stem.startswith("distance-") else None)
     expected = np.load(path.with_suffix(".npz"))
     for modality, X in views_of(path).items():
         # On another machine, rounding may change the bit of a value that is very close to its threshold.
@@ -46,7 +46,7 @@ def test_golden_file_with_featurizers_encodes_raw_objects(path):
 
 
 def test_every_method_has_a_golden_file_of_each_format_that_it_writes():
-    names = {f"{name}-v1" for name in (*models(), "raw")} | {f"many-v{FORMAT_VERSION}"}
+    names = {f"{name}-v1" for name in (*models(), "raw")} | {"many-v2", f"distance-v{FORMAT_VERSION}"}
     assert {path.stem for path in FILES} >= names
 
 
@@ -57,9 +57,11 @@ def test_models_that_older_releases_can_read_have_the_older_version():
     two = unpack_model(dh.DiffHash(2).fit(views, pairs).model_.to_bytes(), name="two")[0]
     weighted = dh.DiffHash(2, couple_weights={("x", "y"): 2.0}).fit(views, pairs)
     many = many_model().fit(*many_inputs())
+    own_distance = distance_model().fit(views, pairs)
 
     assert two["format_version"] == 1
     assert "couple_weights" not in two["parameters"]
     assert [
-        unpack_model(h.model_.to_bytes(), name="many")[0]["format_version"] for h in (weighted, many)
-    ] == [2, 2]
+        unpack_model(h.model_.to_bytes(), name="many")[0]["format_version"]
+        for h in (weighted, many, own_distance)
+    ] == [2, 2, 3]

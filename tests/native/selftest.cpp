@@ -129,22 +129,24 @@ void check_table(const Kernel& kernel, const Problem& p, std::size_t n_threads) 
         labels.push_back(random_bits() % 2);
     }
     for (std::size_t i = 0; i < 2 * p.queries.n; ++i) query_labels.push_back(random_bits() % (i % 2 ? 2 : 8));
-    for (const bool any_bit : {false, true}) {
-        std::vector<std::int64_t> table(p.queries.n * bins * 2), expected(table.size());
+    for (const auto& [any_bit, grades] : {std::pair<bool, std::size_t>{false, 2}, {true, 2}, {true, 4}}) {
+        std::vector<std::int64_t> table(p.queries.n * bins * grades), expected(table.size());
         for (std::size_t q = 0; q < p.queries.n; ++q)
             for (std::size_t run = 0; run + 1 < starts.size(); ++run)
                 for (std::int64_t r = starts[run]; r < starts[run + 1]; ++r) {
                     const std::uint64_t *a = &query_labels[2 * q], *b = &labels[2 * run];
-                    const bool relevant =
-                        any_bit ? (a[0] & b[0]) || (a[1] & b[1]) : a[0] == b[0] && a[1] == b[1];
+                    const std::size_t shared =
+                        std::bitset<64>(a[0] & b[0]).count() + std::bitset<64>(a[1] & b[1]).count();
+                    const std::size_t grade =
+                        any_bit ? std::min(shared, grades - 1) : a[0] == b[0] && a[1] == b[1];
                     const unsigned d = naive_distance(
                         p.queries.row(q), p.codes.row(static_cast<std::size_t>(r)), p.codes.code_bytes);
-                    ++expected[(q * bins + d) * 2 + relevant];
+                    ++expected[(q * bins + d) * grades + grade];
                 }
         Interrupt interrupt(nullptr);
         const bool done = distance_table(kernel,
                                          {p.codes, p.queries, starts.data(), starts.size() - 1, labels.data(),
-                                          query_labels.data(), 2, any_bit, n_threads},
+                                          query_labels.data(), 2, any_bit, grades, n_threads},
                                          table.data(), interrupt);
         expect(done && table == expected, kernel, "distance_table", p.codes.code_bytes, n, any_bit);
     }

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diffhash import native
-from diffhash.errors import CodeError, InputError
+from diffhash.errors import CodeError, InputError, ParameterError
 from tests.native import naive
 from tests.native.problems import problems
 
@@ -50,6 +50,30 @@ def test_counts_are_the_naive_ones(kernel, problem, n_labels, kind):
     np.testing.assert_array_equal(table, expected)
 
 
+@given(seed=st.integers(0, 2**32 - 1), n_labels=st.integers(1, 130), max_shared=st.integers(1, 6))
+@settings(max_examples=40, deadline=None)
+def test_grades_are_the_numbers_of_shared_labels(kernel, seed, n_labels, max_shared):
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 256, size=(40, 3), dtype=np.uint8)
+    labels = rng.random((40, n_labels)) < min(0.5, 4 / n_labels)
+
+    table = native.distance_table(
+        queries=codes[:9],
+        database=codes,
+        query_labels=labels[:9],
+        database_labels=labels,
+        max_shared=max_shared,
+        kernel=kernel,
+    )
+
+    expected = np.zeros((9, 25, max_shared + 1), dtype=np.int64)
+    for q in range(9):
+        for code, own in zip(codes, labels, strict=True):
+            shared = min(int((own & labels[q]).sum()), max_shared)
+            expected[q, int(np.bitwise_count(code ^ codes[q]).sum()), shared] += 1
+    np.testing.assert_array_equal(table, expected)
+
+
 def test_a_larger_table_adds_up(kernel):
     """Several threads and blocks; every row is counted once for every query."""
     rng = np.random.default_rng(3)
@@ -81,6 +105,10 @@ def test_wrong_labels_are_refused():
     with pytest.raises(InputError, match="query_labels must be"):
         native.distance_table(
             queries=codes, database=codes, query_labels=[0.5, 1.0, 2.0], database_labels=[1, 2, 3]
+        )
+    with pytest.raises(ParameterError, match="max_shared must be a whole number >= 1"):
+        native.distance_table(
+            queries=codes, database=codes, query_labels=[1, 2, 3], database_labels=[1, 2, 3], max_shared=0
         )
 
 

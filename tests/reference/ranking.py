@@ -8,9 +8,9 @@ import numpy as np
 
 
 def orders(distances, relevant):
-    """All rankings that are sorted by distance, as lists of relevance."""
+    """All rankings that are sorted by distance, as lists of relevance or of gains."""
     groups = [
-        [bool(r) for d, r in zip(distances, relevant, strict=True) if d == distance]
+        [r for d, r in zip(distances, relevant, strict=True) if d == distance]
         for distance in sorted(set(distances))
     ]
     for choice in product(*(permutations(group) for group in groups)):
@@ -33,3 +33,12 @@ def average_precision_at(ranking, r):
     hits = np.cumsum(ranking)
     found = sum(hits[p] / (p + 1) for p, relevant in enumerate(ranking[:r]) if relevant)
     return found / min(r, sum(ranking))
+
+
+def ndcg(ranking, k=None):
+    """Discounted gains of a ranking (a list of gains), divided by those of the best order; up to rank k."""
+
+    def discounted(gains):
+        return sum(gain / np.log2(rank + 1) for rank, gain in enumerate(gains[:k], start=1))
+
+    return discounted(ranking) / discounted(sorted(ranking, reverse=True))

@@ -31,8 +31,19 @@ def evaluate(
     ] = None,
     pairs: PairFlags,
     within: Annotated[
-        bool, typer.Option("--within", help="Also within each modality (needs --labels).")
+        bool,
+        typer.Option(
+            "--within",
+            help="Also within each modality (needs --labels); with --view, how well codes keep its distances.",
+        ),
     ] = False,
+    metric: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Distance of features that --within compares: euclidean, diagonal, cosine or root-cosine.",
+        ),
+    ] = "euclidean",
     queries: Annotated[
         int,
         typer.Option(min=0, help="At most this many queries in each direction, drawn at random; 0: all."),
@@ -40,16 +51,19 @@ def evaluate(
     seed: Seed = 0,
     output: OutputFlags,
 ) -> None:
-    """Measure retrieval in both directions.
+    """Measure retrieval in all directions.
 
     Use objects that the model has not learned from. mAP is the mean average precision, with a 95 %
-    interval over the queries. Equal distances count as ties.
+    interval over the queries. NDCG counts how many labels an item shares with the query. Equal distances
+    count as ties. ρ is the rank correlation of Hamming distances with distances of features.
 
     For example:
 
         diffhash evaluate model.dhm --view image=imgs.npy --view text=txt.npy
 
         diffhash evaluate ab.dhm --view a=a.npy --view b=b.npy --labels ab.csv#class
+
+        diffhash evaluate ab.dhm --view a=a.npy --view b=b.npy --labels ab.csv#class --within
 
         diffhash evaluate --codes a=a.npy --codes b=b.npy --pairs pairs.csv
     """
@@ -65,6 +79,7 @@ def evaluate(
             codes=code_files,
             pair_files=pairs.files(list(views or code_files)),
             within=within,
+            metric=metric,
             queries=queries,
             seed=seed,
             progress=progress,
@@ -77,7 +92,7 @@ def evaluate(
 
 def _facts(found: Direction) -> dict[str, Any]:
     low, high = found.interval
-    return {
+    facts = {
         "from": found.query,
         "into": found.into,
         "queries": found.queries,
@@ -90,15 +105,31 @@ def _facts(found: Direction) -> dict[str, Any]:
         "precision at 10": found.precision_at_10,
         "recall at 1": found.recall_at_1,
         "recall at 10": found.recall_at_10,
+        "NDCG": found.ndcg,
+        "NDCG low": found.ndcg_interval[0],
+        "NDCG high": found.ndcg_interval[1],
+        "NDCG at 10": found.ndcg_at_10,
     }
+    if found.rank_correlation is not None and found.rank_correlation_interval is not None:
+        low, high = found.rank_correlation_interval
+        facts |= {
+            "rank correlation": found.rank_correlation,
+            "rank correlation low": low,
+            "rank correlation high": high,
+        }
+    return facts
 
 
 def _print(directions: tuple[Direction, ...]) -> None:
-    header = ["direction", "queries", "items", "mAP", "95 %", "EER", "P@10", "R@1", "R@10"]
+    header = ["direction", "queries", "items", "mAP", "95 %", "EER", "P@10", "R@1", "R@10", "NDCG@10"]
+    with_distances = any(found.rank_correlation is not None for found in directions)
+    header += ["ρ"] if with_distances else []
     rows = []
     for found in directions:
         low, high = found.interval
-        measures = (found.equal_error_rate, found.precision_at_10, found.recall_at_1, found.recall_at_10)
+        measures = [found.equal_error_rate, found.precision_at_10, found.recall_at_1, found.recall_at_10]
+        measures.append(found.ndcg_at_10)
+        shown_distances = "" if found.rank_correlation is None else f"{found.rank_correlation:.3f}"
         rows.append(
             [
                 f"{found.query} → {found.into}",
@@ -107,6 +138,7 @@ def _print(directions: tuple[Direction, ...]) -> None:
                 f"{found.mean_average_precision:.3f}",
                 f"{low:.3f} to {high:.3f}",
                 *(f"{value:.3f}" for value in measures),
+                *([shown_distances] if with_distances else []),
             ]
         )
     print_table(header, rows)

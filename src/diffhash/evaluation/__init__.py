@@ -5,10 +5,12 @@ from .code_evaluation import Evaluation, evaluate
 from .direction_matrix import DirectionMatrix, direction_matrix
 from .distance_counts import distance_table, pair_distance_table
 from .distance_evaluation import DistanceEvaluation, euclidean_distances, evaluate_distances
+from .gains import Gains
 from .metrics import (
     average_precision,
     equal_error_rate,
     expected_hits,
+    ndcg,
     precision_recall_at,
     precision_recall_curve,
     precision_recall_within,
@@ -22,6 +24,7 @@ __all__ = [
     "DirectionMatrix",
     "DistanceEvaluation",
     "Evaluation",
+    "Gains",
     "RankCorrelation",
     "average_precision",
     "bit_agreement",
@@ -35,6 +38,7 @@ __all__ = [
     "evaluate_model",
     "expected_hits",
     "model_rank_correlations",
+    "ndcg",
     "pair_distance_table",
     "precision_recall_at",
     "precision_recall_curve",

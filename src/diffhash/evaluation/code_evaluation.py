@@ -13,17 +13,22 @@ from ..errors import ParameterError
 from ..types import CodeArray, FloatArray, PairIndex
 from ..validation import check_choice, check_count, check_number
 from .distance_counts import distance_table, pair_distance_table
+from .gains import GAIN_RULES, Gains, graded_distance_table, graded_pair_table
 from .metrics import (
     average_precision,
     equal_error_point,
     equal_error_rate,
+    ndcg,
     precision_recall_at,
     precision_recall_curve,
     precision_recall_within,
     roc_curve,
 )
 
-__all__ = ["Evaluation", "Measures", "evaluate"]
+__all__ = ["MEASURES", "Evaluation", "Measures", "evaluate"]
+
+#: Measures that are one number for all queries.
+MEASURES = ("mean_average_precision", "equal_error_rate", "mean_ndcg")
 
 
 class Measures(ABC):
@@ -84,9 +89,12 @@ class Evaluation(Measures):
     ----------
     table : int64 array of shape (q, n_distances, 2)
         Number of irrelevant and of relevant items at every distance from every query.
+    gains : Gains or None
+        How much each relevant item is worth, used by NDCG; None if every relevant item is worth 1.
     """
 
     table: NDArray[np.int64] = field(repr=False)
+    gains: Gains | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return (
@@ -102,6 +110,20 @@ class Evaluation(Measures):
     def mean_average_precision_at(self, r: int) -> float:
         """Mean of AP@R, which counts only the first ``r`` ranks of each query."""
         return mean_of(average_precision(self.table, check_count(r, "r", caller="mean_average_precision_at")))
+
+    @property
+    def ndcg(self) -> FloatArray:
+        """NDCG of each query, the whole ranking, the mean over all orders of tied items; NaN if nothing is relevant."""
+        return ndcg(self.table, self.gains)
+
+    @property
+    def mean_ndcg(self) -> float:
+        """Mean of :attr:`ndcg` over the queries that have something relevant."""
+        return mean_of(self.ndcg)
+
+    def mean_ndcg_at(self, k: int) -> float:
+        """Mean of NDCG@k, which counts only the first ``k`` ranks of each query."""
+        return mean_of(ndcg(self.table, self.gains, check_count(k, "k", caller="mean_ndcg_at")))
 
     def precision_recall_at(self, k: int) -> tuple[FloatArray, FloatArray]:
         """Precision and recall of the first ``k`` items of each query."""
@@ -141,6 +163,7 @@ class Evaluation(Measures):
         self,
         measure: str = "mean_average_precision",
         *,
+        at: int | None = None,
         level: float = 0.95,
         n_resamples: int = 1000,
         random_state: int | None = 0,
@@ -149,7 +172,9 @@ class Evaluation(Measures):
 
         Parameters
         ----------
-        measure : {"mean_average_precision", "equal_error_rate"}
+        measure : {"mean_average_precision", "equal_error_rate", "mean_ndcg"}
+        at : int, optional
+            Count only the first ``at`` ranks of each query; not for the equal error rate.
         level : float
             Share of the resamples that lie within the interval.
         n_resamples : int
@@ -164,14 +189,19 @@ class Evaluation(Measures):
         True
         """
         caller = "Evaluation.confidence_interval"
-        check_choice(measure, "measure", ("mean_average_precision", "equal_error_rate"), caller=caller)
+        check_choice(measure, "measure", MEASURES, caller=caller)
+        if at is not None:
+            check_count(at, "at", caller=caller)
+            if measure == "equal_error_rate":
+                raise ParameterError(f"{caller}: the equal error rate has no ranks to count. Leave `at` out.")
         check_number(level, "level", caller=caller, high=1.0)
         check_count(n_resamples, "n_resamples", caller=caller)
         rng = np.random.default_rng(random_state)
         n = len(self.table)
         drawn = rng.multinomial(n, np.full(n, 1 / n), size=n_resamples).astype(np.float64)
-        if measure == "mean_average_precision":
-            values = self.average_precision
+        if measure != "equal_error_rate":
+            by_map = measure == "mean_average_precision"
+            values = average_precision(self.table, at) if by_map else ndcg(self.table, self.gains, at)
             known = ~np.isnan(values)
             weights = drawn[:, known]
             estimates = weights @ values[known] / np.maximum(weights.sum(axis=1), 1)
@@ -191,6 +221,7 @@ def evaluate(
     *,
     relevant: PairIndex | None = None,
     own: Any = None,
+    gains: Any = None,
 ) -> Evaluation:
     """Evaluate retrieval with packed codes of queries and of database items.
 
@@ -203,6 +234,11 @@ def evaluate(
         Instead of labels: item ``j[p]`` is relevant to query ``i[p]``, and no other item is.
     own : int array of shape (q,), optional
         Database row that is the query itself; it is left out. -1 for a query that is not in the database.
+    gains : {"shared", "exponential"}, or array of shape (n_pairs,), optional
+        How much each relevant item is worth, for NDCG; by default 1. With labels: "shared" is the number g of labels
+        that an item shares with the query, "exponential" is ``2**g - 1``. With relevant pairs: a number above
+        0 for each pair, such as the weights of :class:`~diffhash.Pairs`. A repeated pair counts once, with its largest
+        gain.
 
     Returns
     -------
@@ -213,18 +249,40 @@ def evaluate(
     >>> codes = np.array([[0b0000], [0b0001], [0b1111]], dtype=np.uint8)
     >>> evaluate(codes, codes, [0, 0, 1], [0, 0, 1]).mean_average_precision
     1.0
+
+    The nearer item shares one label with the query, the farther one shares two:
+
+    >>> labels = np.array([[1, 1, 0], [1, 0, 1], [1, 1, 0]], dtype=bool)
+    >>> found = evaluate(codes[:1], codes, labels[:1], labels, own=[0], gains="shared")
+    >>> found.mean_average_precision, round(found.mean_ndcg, 3)
+    (1.0, 0.86)
     """
     if relevant is not None:
         if query_labels is not None or database_labels is not None or own is not None:
             raise ParameterError(
                 "evaluate: give labels or relevant pairs, not both. own can be used with labels only."
             )
-        return Evaluation(pair_distance_table(query_codes, database_codes, relevant))
+        if gains is None:
+            return Evaluation(pair_distance_table(query_codes, database_codes, relevant))
+        if isinstance(gains, str):
+            raise ParameterError(
+                f"evaluate: gains={gains!r} is for labels. With relevant pairs give a number for each pair."
+            )
+        return Evaluation(*graded_pair_table(query_codes, database_codes, relevant, gains))
     if query_labels is None or database_labels is None:
         raise ParameterError(
             "evaluate: give the labels of the queries and of the database, or relevant pairs."
         )
-    return Evaluation(distance_table(query_codes, database_codes, query_labels, database_labels, own=own))
+    if gains is None:
+        return Evaluation(distance_table(query_codes, database_codes, query_labels, database_labels, own=own))
+    if not isinstance(gains, str):
+        raise ParameterError(
+            f"evaluate: with labels, gains must be one of {', '.join(map(repr, GAIN_RULES))}. Numbers are for "
+            "relevant pairs."
+        )
+    return Evaluation(
+        *graded_distance_table(query_codes, database_codes, query_labels, database_labels, gains, own=own)
+    )
 
 
 def mean_of(values: FloatArray) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..types import FloatArray
 from ..validation import check_choice
-from .code_evaluation import Evaluation
+from .code_evaluation import MEASURES, Evaluation
 
 __all__ = ["DirectionMatrix", "direction_matrix"]
 
@@ -64,7 +64,7 @@ def direction_matrix(
     Parameters
     ----------
     found : dict of Evaluation by (modality of the query, modality of the database)
-    measure : {"mean_average_precision", "equal_error_rate"}
+    measure : {"mean_average_precision", "equal_error_rate", "mean_ndcg"}
 
     Examples
     --------
@@ -78,9 +78,7 @@ def direction_matrix(
     >>> bool(matrix.across > 0.5)
     True
     """
-    check_choice(
-        measure, "measure", ("mean_average_precision", "equal_error_rate"), caller="direction_matrix"
-    )
+    check_choice(measure, "measure", MEASURES, caller="direction_matrix")
     queries, databases = (tuple(dict.fromkeys(names)) for names in zip(*found, strict=True))
     values = np.full((len(queries), len(databases)), np.nan)
     for (q, d), each in found.items():

@@ -51,7 +51,7 @@ def distance_table(
            [0, 1],
            [1, 0]])
     """
-    query_codes, database_codes = _checked(query_codes, database_codes)
+    query_codes, database_codes = checked_codes(query_codes, database_codes)
     groups = checked_groups(query_labels, database_labels, len(query_codes), len(database_codes))
     x, y = (side if groups.sets is None else groups.sets[side] for side in (groups.x, groups.y))
     table = native.distance_table(
@@ -61,7 +61,7 @@ def distance_table(
         rows, items = checked_own(own, len(query_codes), len(database_codes))
         relevant = are_relevant(groups, rows, items)
         # Each query has at most one own item, so no index occurs twice.
-        table[rows, _distances(query_codes, database_codes, rows, items), relevant] -= 1
+        table[rows, code_distances(query_codes, database_codes, rows, items), relevant] -= 1
     return table
 
 
@@ -80,8 +80,30 @@ def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relev
     >>> pair_distance_table(codes, codes, ([0, 1], [1, 1]))[:, :2].tolist()
     [[[1, 0], [0, 1]], [[0, 1], [1, 0]]]
     """
-    query_codes, database_codes = _checked(query_codes, database_codes)
-    n_queries, n_items = len(query_codes), len(database_codes)
+    query_codes, database_codes = checked_codes(query_codes, database_codes)
+    i, j, _ = checked_relevant(relevant, len(query_codes), len(database_codes))
+    return listed_table(query_codes, database_codes, i, j)
+
+
+def listed_table(query_codes: CodeArray, database_codes: CodeArray, i: IntArray, j: IntArray) -> Table:
+    """See :func:`pair_distance_table`; the arguments were checked, and no pair is repeated."""
+    table = native.distance_table(
+        queries=query_codes,
+        database=database_codes,
+        query_labels=np.zeros(len(query_codes), int),
+        database_labels=np.ones(len(database_codes), int),
+    )
+    cells = i * table.shape[1] + code_distances(query_codes, database_codes, i, j)
+    found = np.bincount(cells, minlength=table.shape[0] * table.shape[1]).reshape(table.shape[:2])
+    table[:, :, 0] -= found
+    table[:, :, 1] = found
+    return table
+
+
+def checked_relevant(
+    relevant: PairIndex, n_queries: int, n_items: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    """The different relevant pairs, sorted, and the place of each given pair among them."""
     i, j = (as_array(side, "evaluate: relevant").astype(np.int64) for side in relevant)
     if i.shape != j.shape or i.ndim != 1:
         raise PairsError(
@@ -90,19 +112,8 @@ def pair_distance_table(query_codes: CodeArray, database_codes: CodeArray, relev
     for rows, n, what in ((i, n_queries, "query"), (j, n_items, "item")):
         if rows.size and (rows.min() < 0 or rows.max() >= n):
             raise PairsError(f"evaluate: relevant names a {what} outside 0 to {n - 1}.")
-    keys = np.unique(i * n_items + j)
-    i, j = keys // n_items, keys % n_items
-    table = native.distance_table(
-        queries=query_codes,
-        database=database_codes,
-        query_labels=np.zeros(n_queries, int),
-        database_labels=np.ones(n_items, int),
-    )
-    cells = i * table.shape[1] + _distances(query_codes, database_codes, i, j)
-    found = np.bincount(cells, minlength=table.shape[0] * table.shape[1]).reshape(table.shape[:2])
-    table[:, :, 0] -= found
-    table[:, :, 1] = found
-    return table
+    keys, places = np.unique(i * n_items + j, return_inverse=True)
+    return keys // n_items, keys % n_items, places
 
 
 def checked_groups(query_labels: Any, database_labels: Any, n_queries: int, n_items: int) -> LabelGroups:
@@ -136,13 +147,14 @@ def are_relevant(groups: LabelGroups, rows: IntArray, items: IntArray) -> IntArr
     return np.asarray((groups.sets[x] & groups.sets[y]).any(axis=1), dtype=np.intp)
 
 
-def _distances(
+def code_distances(
     query_codes: CodeArray, database_codes: CodeArray, rows: IntArray, items: IntArray
 ) -> IntArray:
+    """Hamming distances of pairs of a query and an item."""
     return np.asarray(np.bitwise_count(query_codes[rows] ^ database_codes[items]).sum(axis=1, dtype=np.intp))
 
 
-def _checked(query_codes: Any, database_codes: Any) -> tuple[CodeArray, CodeArray]:
+def checked_codes(query_codes: Any, database_codes: Any) -> tuple[CodeArray, CodeArray]:
     """Return both arrays after checking that they have the same width and are not empty."""
     queries = check_codes(query_codes, caller="evaluate", name="query_codes")
     database = check_codes(database_codes, caller="evaluate", name="database_codes")

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..types import FloatArray, IntArray
+from .gains import Gains
 
 __all__ = [
     "average_precision",
     "equal_error_rate",
     "expected_hits",
+    "ndcg",
     "precision_recall_at",
     "precision_recall_curve",
     "precision_recall_within",
@@ -89,6 +91,54 @@ def _average_precision(table: IntArray, harmonic: FloatArray, at: int | None) ->
     total = relevant.sum(axis=-1)
     best = total if at is None else np.minimum(total, at)
     return np.asarray(np.divide(summed, best, out=np.full(total.shape, np.nan), where=total > 0))
+
+
+def ndcg(table: IntArray, gains: Gains | None = None, at: int | None = None) -> FloatArray:
+    r"""Normalised discounted cumulative gain of every query: the expected value over all orders of tied items.
+
+    Parameters
+    ----------
+    table : int array of shape (q, n_distances, 2)
+    gains : Gains, optional
+        How much each relevant item is worth. By default every relevant item is worth 1.
+    at : int, optional
+        Count only the first ``at`` ranks, of the ranking and of the ideal ranking: NDCG@k.
+
+    Returns
+    -------
+    array of shape (q,)
+        NaN for a query without any relevant item.
+
+    Notes
+    -----
+    The item at rank p contributes its gain divided by :math:`\log_2(1 + p)`. The sum is divided by that of the ideal
+    ranking, which has the largest gains first. If t items lie at one distance and their gains sum to G, each of
+    their ranks has the expected gain G/t. So their expected contribution is G/t times the sum of
+    :math:`1 / \log_2(1 + p)` over their ranks, a difference of two prefix sums.
+
+    Examples
+    --------
+    Two items at one distance, one of them relevant. It is first or second with equal chance:
+
+    >>> ndcg(np.array([[[1, 1]]])).round(4)
+    array([0.8155])
+    >>> ndcg(np.array([[[1, 1]]]), at=1)
+    array([0.5])
+    """
+    gains = Gains.binary(table) if gains is None else gains
+    tied = table[..., 0] + table[..., 1]
+    most = int(tied.sum(axis=1).max(initial=0))
+    prefix = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(np.arange(2, most + 2)))])
+    last = most if at is None else min(at, most)
+    places = np.cumsum(tied, axis=1)
+    discount = prefix[np.minimum(places, last)] - prefix[np.minimum(places - tied, last)]
+    found = (gains.at_distance * discount / np.maximum(tied, 1)).sum(axis=1)
+    queries = np.repeat(np.arange(len(table)), np.diff(gains.starts))
+    totals = np.concatenate([[0], np.cumsum(gains.counts)])
+    places = totals[1:] - np.repeat(totals[gains.starts[:-1]], np.diff(gains.starts))
+    discount = prefix[np.minimum(places, last)] - prefix[np.minimum(places - gains.counts, last)]
+    ideal = np.bincount(queries, gains.values * discount, minlength=len(table))
+    return np.asarray(np.divide(found, ideal, out=np.full(len(table), np.nan), where=ideal > 0))
 
 
 def roc_curve(table: IntArray | FloatArray, *, pooled: bool = True) -> tuple[FloatArray, FloatArray]:

@@ -40,6 +40,7 @@ def evaluate_model(
     *,
     database: Views | None = None,
     database_labels: Mapping[str, Any] | None = None,
+    gains: str | None = None,
 ) -> dict[tuple[str, str], Evaluation]:
     """Evaluate retrieval from every modality into every modality, including itself.
 
@@ -53,6 +54,8 @@ def evaluate_model(
         query's own item is then left out. If the model was not fitted on the queries, this measures
         retrieval of *unseen* items. Many papers search the training items instead, which also
         rewards memorised codes.
+    gains : {"shared", "exponential"}, optional
+        How much each relevant item is worth, for NDCG; see :func:`evaluate`.
 
     Returns
     -------
@@ -91,6 +94,7 @@ def evaluate_model(
             labels[q],
             item_labels[d],
             own=np.arange(len(queries[q])) if items is queries and q == d else None,
+            gains=gains,
         )
         for q in queries
         for d in items

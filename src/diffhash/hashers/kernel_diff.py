@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..maps.kernel import Kernel
+from ..maps.own_distance import Distance
 from .base import TrainingData
 from .map_parameters import KernelSettings, kernel_settings
 from .spectral import SpectralHasher
@@ -32,13 +33,15 @@ class KernelDiffHash(SpectralHasher):
         ``n_landmarks_``. Ignored for a modality whose landmarks are given.
     landmarks : {"random", "kmeans"} or array, or dict by modality
         Random objects, centres of k-means, or an array of shape (l, n_features).
-    metric : str, or dict by modality
+    metric : str or function, or dict by modality
         Distance in the Gaussian kernel: "diagonal", "euclidean", "mahalanobis", "hellinger", "cosine" or
         "root-cosine". "diagonal": Euclidean after dividing each feature by its standard
         deviation. "mahalanobis": with the inverse of the full covariance matrix. "hellinger": Euclidean
         between the square roots of the features, which must never be negative. "cosine": Euclidean after
         centring the rows and scaling them to unit length. "root-cosine": Euclidean between the square
-        roots, scaled to unit length.
+        roots, scaled to unit length. A function ``metric(X, landmarks)`` of your own must return distances of
+        shape (n, l), none of them negative; the bandwidth is chosen from its distances. It is not saved with the
+        model: pass it again to :func:`diffhash.load`, as ``kernel``.
     bandwidth : float, "auto", "balanced" or "median", or dict by modality
         h in :math:`\exp(-d^2 / h)`. "median": the median squared distance between landmarks.
         "balanced": this median divided by the logarithm of the number of landmarks, which is much better
@@ -47,9 +50,13 @@ class KernelDiffHash(SpectralHasher):
     width : float or None, or dict by modality
         If given, the bandwidth is this factor times the median squared distance between landmarks; then
         ``bandwidth`` must be "auto".
-    kernel : "gaussian" or function, or dict by modality
+    kernel : "gaussian", "precomputed" or function, or dict by modality
         A function ``kernel(X, landmarks)`` of your own must return floats of shape (n, l). It is not
-        saved with the model: pass it again to :func:`diffhash.load`.
+        saved with the model: pass it again to :func:`diffhash.load`. "precomputed": the view of this modality is
+        not features but an array of shape (n, l), whose columns are the kernel values of each object and l
+        landmarks. The same landmarks, in the same order, are the columns when you encode. What you choose as
+        landmarks is up to you: training objects, all of them or some. ``n_landmarks``, ``metric``, ``bandwidth`` and
+        ``width`` are ignored for this modality.
     center : bool, or dict by modality
         Subtract the mean of the kernel features. The default is False because centring lowers the
         accuracy on the paper's data.
@@ -79,11 +86,27 @@ class KernelDiffHash(SpectralHasher):
 
     Examples
     --------
-    >>> import diffhash as dh
+    >>> import diffhash as dh, numpy as np
     >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=500, n_test=100, random_state=0)
     >>> pairs = dh.Pairs.from_labels(data.train.labels["x"], data.train.labels["y"])
     >>> hasher = dh.KernelDiffHash(n_bits=4, n_landmarks={"x": 200, "y": 100})
     >>> hasher.fit(data.train.views, pairs).encode(data.test.views["x"], modality="x").shape
+    (100, 1)
+
+    A distance of your own, and kernel values that were computed before; the first 100 objects are landmarks:
+
+    >>> def manhattan(X, landmarks):
+    ...     return np.abs(X[:, None] - landmarks).sum(axis=2)
+    >>> views = {m: X[:300] for m, X in data.train.views.items()}
+    >>> pairs = dh.Pairs.aligned(300)
+    >>> hasher = dh.KernelDiffHash(n_bits=4, n_landmarks=50, metric=manhattan).fit(views, pairs)
+    >>> landmarks = views["x"][:100]
+    >>> values = np.exp(-manhattan(views["x"], landmarks) / 500)
+    >>> hasher = dh.KernelDiffHash(n_bits=4, kernel={"x": "precomputed", "y": "gaussian"})
+    >>> hasher.fit({"x": values, "y": views["y"]}, pairs).n_landmarks_["x"]
+    100
+    >>> new = data.test.views["x"]
+    >>> hasher.encode(np.exp(-manhattan(new, landmarks) / 500), modality="x").shape
     (100, 1)
     """
 
@@ -96,7 +119,7 @@ class KernelDiffHash(SpectralHasher):
         n_landmarks: int | Mapping[str, int] = 1000,
         *,
         landmarks: Any = "random",
-        metric: str | Mapping[str, str] = "diagonal",
+        metric: str | Distance | Mapping[str, str | Distance] = "diagonal",
         bandwidth: float | str | Mapping[str, float | str] = "auto",
         width: float | Mapping[str, float | None] | None = None,
         kernel: str | Kernel | Mapping[str, str | Kernel] = "gaussian",

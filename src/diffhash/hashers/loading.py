@@ -33,7 +33,7 @@ def load(
     ----------
     path : path of the file
     kernel : function, or dict of functions by modality, optional
-        Your own kernel, if the model was fitted with one.
+        Your own kernel or distance function, if the model was fitted with one.
     featurizers : dict by modality, optional
         Your own featurizers, as objects, or as classes with a ``from_state`` that makes them from
         the state in the file. The featurizers of diffhash are read from the file. Without your

@@ -14,6 +14,7 @@ from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
 from ..maps.kernel import Kernel
 from ..maps.landmarks import choose_landmarks
 from ..maps.mapped_view import feature_mean
+from ..maps.own_distance import Distance
 from ..maps.representation import METRICS, unit_origin
 from ..maps.unit import UnitMap, unit_rows
 from ..maps.view_moments import ViewMoments
@@ -77,14 +78,18 @@ class LinearSettings(MapSettings):
 
 @dataclass(frozen=True)
 class KernelSettings(MapSettings):
-    """Settings of a :class:`~diffhash.maps.KernelMap`; ``kernel`` None for the Gaussian."""
+    """Settings of a :class:`~diffhash.maps.KernelMap`; ``kernel`` None for the Gaussian.
+
+    If ``precomputed``, the view holds the kernel values of its objects and the landmarks.
+    """
 
     n_landmarks: int
     landmarks: Any
-    metric: str
+    metric: str | Distance
     bandwidth: float | str
     width: float | None
     kernel: Kernel | None
+    precomputed: bool
     random_state: int | None
     caller: str
     modality: str
@@ -94,13 +99,15 @@ class KernelSettings(MapSettings):
     @property
     def needs_covariance(self) -> bool:
         """Whether the distance needs the covariance of the features."""
-        return self.metric == "mahalanobis" and self.kernel is None
+        return isinstance(self.metric, str) and self.metric == "mahalanobis" and self.kernel is None
 
-    def map_of(self, moments: ViewMoments, sample: Any) -> KernelMap | UnitMap:
+    def map_of(self, moments: ViewMoments, sample: Any) -> KernelMap | UnitMap | LinearMap:
         """Choose the landmarks from the sample, and learn the distance and the bandwidth.
 
         With ``center`` the mean of the kernel features is that of the sample.
         """
+        if self.precomputed:
+            return LinearMap.from_moments(moments, center=self.center, standardize=False, who=self.who)
         landmarks = choose_landmarks(
             sample,
             self.n_landmarks,
@@ -109,7 +116,7 @@ class KernelSettings(MapSettings):
             caller=self.caller,
             modality=self.modality,
         )
-        if self.metric not in ("cosine", "root-cosine"):
+        if not isinstance(self.metric, str) or self.metric not in ("cosine", "root-cosine"):
             inner, origin, unit = self._kernel_map(moments, landmarks, self.metric), None, False
         else:
             origin = unit_origin(
@@ -124,7 +131,7 @@ class KernelSettings(MapSettings):
             inner.mean = feature_mean(MappedView(sample, fitted, keep_bytes=0))
         return fitted
 
-    def _kernel_map(self, moments: ViewMoments | None, landmarks: Any, metric: str) -> KernelMap:
+    def _kernel_map(self, moments: ViewMoments | None, landmarks: Any, metric: str | Distance) -> KernelMap:
         return KernelMap.from_moments(
             moments,
             landmarks,
@@ -180,7 +187,7 @@ def kernel_settings(
     *,
     n_landmarks: int | Mapping[str, int],
     landmarks: Any,
-    metric: str | Mapping[str, str],
+    metric: Any,
     bandwidth: float | str | Mapping[str, float | str],
     width: float | Mapping[str, float | None] | None,
     kernel: Any,
@@ -197,6 +204,18 @@ def kernel_settings(
         chosen = _of(landmarks, m, modalities, "landmarks", caller)
         if isinstance(chosen, str):
             check_choice(chosen, "landmarks", ("random", "kmeans"), caller=caller)
+        distance = _checked_metric(_of(metric, m, modalities, "metric", caller), caller)
+        own_kernel, precomputed = _checked_kernel(_of(kernel, m, modalities, "kernel", caller), caller)
+        if precomputed and not isinstance(chosen, str):
+            raise ParameterError(
+                f'{caller}: modality {m!r} has kernel="precomputed", so its view holds kernel values and landmarks '
+                "cannot be given. Leave landmarks out, or give the features and another kernel."
+            )
+        if callable(distance) and (precomputed or own_kernel is not None):
+            raise ParameterError(
+                f"{caller}: modality {m!r} has a distance function as metric and kernel={kernel!r:.60}, which does not "
+                'use it. Leave one of them out: with a metric, kernel is "gaussian".'
+            )
         found[m] = KernelSettings(
             center=check_flag(_of(center, m, modalities, "center", caller), "center", caller=caller),
             whiten=check_flag(_of(whiten, m, modalities, "whiten", caller), "whiten", caller=caller),
@@ -206,16 +225,15 @@ def kernel_settings(
                 _of(n_landmarks, m, modalities, "n_landmarks", caller), "n_landmarks", caller=caller
             ),
             landmarks=chosen,
-            metric=check_choice(
-                _of(metric, m, modalities, "metric", caller), "metric", METRICS, caller=caller
-            ),
+            metric=distance,
             bandwidth=_checked_bandwidth(_of(bandwidth, m, modalities, "bandwidth", caller), caller),
             width=_checked_width(
                 _of(width, m, modalities, "width", caller),
                 _of(bandwidth, m, modalities, "bandwidth", caller),
                 caller,
             ),
-            kernel=_checked_kernel(_of(kernel, m, modalities, "kernel", caller), caller),
+            kernel=own_kernel,
+            precomputed=precomputed,
             random_state=random_state,
             caller=caller,
             modality=m,
@@ -251,12 +269,19 @@ def _checked_width(value: Any, bandwidth: Any, caller: str) -> float | None:
     return check_number(value, "width", caller=caller, open_low=True, high=1e12)
 
 
-def _checked_kernel(value: Any, caller: str) -> Kernel | None:
+def _checked_metric(value: Any, caller: str) -> str | Distance:
     if callable(value):
-        checked: Kernel = value
+        checked: Distance = value
         return checked
-    if not (isinstance(value, str) and value == "gaussian"):
+    return check_choice(value, "metric", METRICS, caller=caller)
+
+
+def _checked_kernel(value: Any, caller: str) -> tuple[Kernel | None, bool]:
+    """The user's kernel function, and whether the view holds kernel values."""
+    if callable(value):
+        return value, False
+    if not (isinstance(value, str) and value in ("gaussian", "precomputed")):
         raise ParameterError(
-            f'{caller}: kernel must be "gaussian" or a function kernel(X, landmarks), got {value!r}.'
+            f'{caller}: kernel must be "gaussian", "precomputed" or a function kernel(X, landmarks), got {value!r}.'
         )
-    return None
+    return None, value == "precomputed"

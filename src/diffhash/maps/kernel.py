@@ -15,6 +15,7 @@ from ..validation import check_choice
 from .feature_map import FeatureMap
 from .linear import inverse_root
 from .mapped_view import block_rows
+from .own_distance import Distance, own_distances
 from .view_moments import ViewMoments
 
 __all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth", "never_negative"]
@@ -27,7 +28,7 @@ class KernelMap(FeatureMap):
     r"""The map :math:`x \mapsto (k(x_1, x), \dots, k(x_l, x))` onto landmarks :math:`x_1, \dots, x_l`.
 
     The Gaussian kernel is :math:`k(x, x') = \exp(-d^2(x, x') / h)` with a Euclidean or Mahalanobis
-    distance :math:`d^2(x, x') = \|A (x - x')\|^2` and a bandwidth :math:`h`.
+    distance :math:`d^2(x, x') = \|A (x - x')\|^2`, or a distance of the user, and a bandwidth :math:`h`.
 
     Parameters
     ----------
@@ -42,6 +43,8 @@ class KernelMap(FeatureMap):
         ``kernel(X, landmarks)``, used instead of the Gaussian kernel.
     root : bool
         Compare the square roots of the features (Hellinger distance, for histograms).
+    distance : callable, optional
+        ``distance(X, landmarks)``, used in the Gaussian kernel instead of the distance above.
     """
 
     kind = "kernel"
@@ -54,6 +57,7 @@ class KernelMap(FeatureMap):
         mean: FloatArray | None = None,
         kernel: Kernel | None = None,
         root: bool = False,
+        distance: Distance | None = None,
     ) -> None:
         self.landmarks = landmarks
         self.scale = scale
@@ -61,6 +65,7 @@ class KernelMap(FeatureMap):
         self.mean = mean
         self.kernel = kernel
         self.root = root
+        self.distance = distance
         self.n_features_out, self.n_features_in = landmarks.shape
         # Distances are computed after subtracting the mean of the landmarks, to avoid cancellation.
         points = _signed_root(landmarks) if root else landmarks
@@ -73,7 +78,7 @@ class KernelMap(FeatureMap):
         X: Any,
         landmarks: FloatArray,
         *,
-        metric: str = "diagonal",
+        metric: str | Distance = "diagonal",
         bandwidth: float | str = "balanced",
         width: float | None = None,
         shrinkage: float = 0.01,
@@ -87,10 +92,11 @@ class KernelMap(FeatureMap):
         ----------
         X : array of shape (n, n_features), dense or CSR
         landmarks : array of shape (n_landmarks, n_features)
-        metric : {"euclidean", "diagonal", "mahalanobis", "hellinger"}
+        metric : {"euclidean", "diagonal", "mahalanobis", "hellinger"} or callable
             "diagonal": Euclidean after dividing each feature by its standard deviation. "mahalanobis":
             with the inverse of the full covariance matrix. "hellinger": Euclidean between the square
-            roots of the features; for features that are never negative, such as histograms.
+            roots of the features; for features that are never negative, such as histograms. A function
+            ``metric(X, landmarks)`` returns distances of shape (n, n_landmarks).
         bandwidth : float, "balanced" or "median"
             In units of :math:`d^2`; for the two rules see :func:`landmark_bandwidth`.
         width : float, optional
@@ -106,7 +112,7 @@ class KernelMap(FeatureMap):
             Prefix of error messages.
         """
         moments = None
-        if kernel is None and metric != "euclidean":
+        if kernel is None and isinstance(metric, str) and metric != "euclidean":
             moments = ViewMoments.of(X, full=metric == "mahalanobis")
         fitted = cls.from_moments(
             moments,
@@ -131,7 +137,7 @@ class KernelMap(FeatureMap):
         moments: ViewMoments | None,
         landmarks: FloatArray,
         *,
-        metric: str,
+        metric: str | Distance,
         bandwidth: float | str,
         width: float | None,
         shrinkage: float,
@@ -140,12 +146,19 @@ class KernelMap(FeatureMap):
     ) -> Self:
         """Learn a map that does not centre from the moments of the rows; see :meth:`fit`.
 
-        The moments may be None with a kernel function and with the metric "euclidean"; "mahalanobis" needs them
-        in full.
+        The moments may be None with a function of the user and with the metric "euclidean"; "mahalanobis" needs
+        them in full.
         """
         landmarks = np.ascontiguousarray(landmarks)
         if kernel is not None:
             return cls(landmarks, None, 1.0, None, kernel, False)
+        rule = None
+        if width is not None or isinstance(bandwidth, str):
+            rule = str(bandwidth) if width is None else "median"
+        factor = 1.0 if width is None else width
+        if not isinstance(metric, str):
+            h = float(bandwidth) if rule is None else factor * _own_bandwidth(metric, landmarks, rule, who)
+            return cls(landmarks, None, h, None, None, False, metric)
         root = metric == "hellinger"
         if root and not (moments is not None and moments.never_negative):
             raise InputError(
@@ -153,13 +166,11 @@ class KernelMap(FeatureMap):
                 "values. Use 'diagonal' or 'euclidean'."
             )
         scale = _metric_scale(moments, metric, shrinkage, who)
-        if width is not None or isinstance(bandwidth, str):
-            points = _signed_root(landmarks) if root else landmarks
-            rule = bandwidth if width is None else "median"
-            found = landmark_bandwidth(_scaled(points, scale), str(rule), who=who)
-            h = found if width is None else width * found
-        else:
+        if rule is None:
             h = float(bandwidth)
+        else:
+            points = _signed_root(landmarks) if root else landmarks
+            h = factor * landmark_bandwidth(_scaled(points, scale), rule, who=who)
         return cls(landmarks, scale, h, None, None, root)
 
     def transform(self, X: Any) -> FloatArray:
@@ -173,6 +184,9 @@ class KernelMap(FeatureMap):
                 )
             if not np.isfinite(values).all():
                 raise ParameterError("KernelMap: the kernel function returned NaN or infinity.")
+        elif self.distance is not None:
+            squares = own_distances(self.distance, X, self.landmarks, who="KernelMap") ** 2
+            values = np.exp(squares / -self.bandwidth).astype(X.dtype)
         else:
             values = gaussian_kernel(
                 _scaled(_centred(_signed_root(X) if self.root else X, self._landmark_mean), self.scale),
@@ -188,17 +202,26 @@ class KernelMap(FeatureMap):
             arrays["scale"] = self.scale
         if self.mean is not None:
             arrays["mean"] = self.mean
-        parameters = {"bandwidth": self.bandwidth, "own_kernel": self.kernel is not None}
-        return parameters | ({"root": True} if self.root else {}), arrays
+        parameters = {"bandwidth": self.bandwidth, "own_kernel": self.own_function is not None}
+        if self.root:
+            parameters["root"] = True
+        if self.distance is not None:
+            parameters["own_distance"] = True
+        return parameters, arrays
+
+    @property
+    def own_function(self) -> Callable[..., Any] | None:
+        """The kernel or distance function of the user, which a file cannot hold; None if there is none."""
+        return self.distance if self.kernel is None else self.kernel
 
     @classmethod
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Inverse of :meth:`state`."""
-        kernel = parameters.get("kernel")
-        if parameters["own_kernel"] and kernel is None:
+        function, by_distance = parameters.get("kernel"), parameters.get("own_distance", False)
+        if parameters["own_kernel"] and function is None:
             raise ModelFileError(
-                "load: this model was fitted with a kernel function of your own, which is not saved in the "
-                "file. Pass it again: diffhash.load(path, kernel=...)."
+                f"load: this model was fitted with a {'distance' if by_distance else 'kernel'} function of your own, "
+                "which is not saved in the file. Pass it again: diffhash.load(path, kernel=...)."
             )
         landmarks, scale, mean = arrays["landmarks"], arrays.get("scale"), arrays.get("mean")
         bandwidth, root = parameters["bandwidth"], parameters.get("root", False)
@@ -208,6 +231,8 @@ class KernelMap(FeatureMap):
             or not landmarks.size
             or not isinstance(bandwidth, float)
             or not isinstance(root, bool)
+            or not isinstance(by_distance, bool)
+            or (by_distance and not parameters["own_kernel"])
             or not 0 < bandwidth < np.inf
             or (scale is not None and scale.shape not in ((d,), (d, d)))
             or (mean is not None and mean.shape != (len(landmarks),))
@@ -215,7 +240,8 @@ class KernelMap(FeatureMap):
             raise ModelFileError(
                 "load: the arrays of a kernel map do not fit together. Save the model again."
             )
-        return cls(landmarks, scale, bandwidth, mean, kernel, root)
+        kernel, distance = (None, function) if by_distance else (function, None)
+        return cls(landmarks, scale, bandwidth, mean, kernel, root, distance)
 
 
 def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> FloatArray:
@@ -293,16 +319,26 @@ def landmark_bandwidth(points: FloatArray, rule: str, *, who: str = "landmark_ba
     4.0
     """
     check_choice(rule, "bandwidth", ("balanced", "median"), caller=who)
-    n = len(points)
+    points = np.asarray(points, dtype=np.float64)
+    points = points - points.mean(axis=0)
+    square = np.einsum("ij,ij->i", points, points)
+    return _bandwidth(square[:, None] + square - 2 * (points @ points.T), float(square.max()), rule, who)
+
+
+def _own_bandwidth(distance: Distance, landmarks: FloatArray, rule: str, who: str) -> float:
+    """The same with a distance function of the user."""
+    squares = own_distances(distance, landmarks, landmarks, who=who) ** 2
+    return _bandwidth(squares, float(squares.max()), rule, who)
+
+
+def _bandwidth(squares: FloatArray, size: float, rule: str, who: str) -> float:
+    """See :func:`landmark_bandwidth`. A median far below ``size`` is 0 but for rounding errors."""
+    n = len(squares)
     if n < 2:
         raise ParameterError(
             f"{who}: computing a bandwidth needs at least 2 landmarks. Set bandwidth to a number."
         )
-    points = np.asarray(points, dtype=np.float64)
-    points = points - points.mean(axis=0)
-    square = np.einsum("ij,ij->i", points, points)
-    distances = square[:, None] + square - 2 * (points @ points.T)
-    median = float(np.median(distances[np.triu_indices(n, k=1)]))
-    if median <= 1e-12 * float(square.max()):
+    median = float(np.median(squares[np.triu_indices(n, k=1)]))
+    if median <= 1e-12 * size:
         raise InputError(f"{who}: the median distance between landmarks is 0. Set bandwidth to a number.")
     return median / max(1.0, float(np.log(n))) if rule == "balanced" else median

@@ -34,8 +34,9 @@ __all__ = [
 ]
 
 #: Goes up when older releases cannot read what this one writes. Version 2: more than two modalities, or weights
-#: of couples. A model without these is written as version 1, which older releases read, too.
-FORMAT_VERSION = 2
+#: of couples. Version 3: a distance function of the user. A model without these is written as version 1, which older
+#: releases read, too.
+FORMAT_VERSION = 3
 _KEY = "diffhash"
 #: The limit of safetensors.
 _MAX_HEADER = 100_000_000

@@ -14,7 +14,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ..errors import DiffhashError, ModelFileError, ParameterError
-from ..maps import map_from_state
+from ..maps import KernelMap, map_from_state
 from ..validation import as_array
 from .featurizer_state import read_featurizers, write_featurizers
 from .file import pack_model, read_model, unpack_model, write_model
@@ -76,6 +76,8 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
 
 def _format_version(model: HashModel) -> int:
     """The oldest format version that can hold a model."""
+    if any(isinstance(fitted, KernelMap) and fitted.distance is not None for fitted in model.maps.values()):
+        return 3
     return 1 if len(model.modalities) <= 2 and model.parameters.get("couple_weights") is None else 2
 
 
@@ -139,10 +141,12 @@ def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kerne
             f"load: unknown method {method!r}. Known: {', '.join(METHODS)}. Upgrade diffhash?"
         )
     modalities = tuple(header["modalities"])
-    own = _own_kernels(modalities, header["maps"], kernel)
+    own = _own_functions(modalities, header["maps"], kernel)
     parameters = {key: _from_json(value, arrays) for key, value in header["parameters"].items()}
     if own:
-        parameters["kernel"] = {m: own.get(m, "gaussian") for m in modalities}
+        parameters |= {
+            name: _with_functions(parameters.get(name), own, modalities) for name in ("kernel", "metric")
+        }
     maps, projections, thresholds = {}, {}, {}
     for number, (modality, described) in enumerate(zip(modalities, header["maps"], strict=True)):
         state = _arrays_under(f"map/{number}/", arrays)
@@ -177,8 +181,8 @@ def _arrays_under(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, 
     return {key.removeprefix(prefix): arrays[key] for key in arrays if key.startswith(prefix)}
 
 
-def _own_kernels(modalities: tuple[str, ...], maps: list[Any], kernel: Any) -> dict[str, Any]:
-    """The user's kernel function for each modality that was fitted with one."""
+def _own_functions(modalities: tuple[str, ...], maps: list[Any], kernel: Any) -> dict[str, Any]:
+    """The user's kernel or distance function for each modality that was fitted with one."""
     wanting = [m for m, d in zip(modalities, maps, strict=True) if d["parameters"].get("own_kernel")]
     if kernel is not None and not wanting:
         raise ParameterError(
@@ -186,6 +190,14 @@ def _own_kernels(modalities: tuple[str, ...], maps: list[Any], kernel: Any) -> d
         )
     given = kernel if isinstance(kernel, Mapping) else dict.fromkeys(wanting, kernel)
     return {m: given[m] for m in wanting if given.get(m) is not None}
+
+
+def _with_functions(value: Any, own: Mapping[str, Any], modalities: tuple[str, ...]) -> Any:
+    """A parameter, with the user's functions where the file has only their names."""
+    by_name = value if isinstance(value, Mapping) else dict.fromkeys(modalities, value)
+    if all(by_name.get(m) is not None for m in modalities):
+        return value
+    return {m: own.get(m) if by_name.get(m) is None else by_name[m] for m in modalities}
 
 
 def _check_consistent(model: HashModel) -> None:

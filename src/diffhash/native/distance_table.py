@@ -11,7 +11,7 @@ from ..codes import check_padding
 from ..errors import InputError
 from ..threads import thread_count
 from ..types import CodeArray
-from ..validation import as_array
+from ..validation import as_array, check_count
 from . import argument_checks, dispatch
 from .keyword_only import keyword_only
 
@@ -67,6 +67,7 @@ def distance_table(
     query_labels: Any,
     database_labels: Any,
     n_bits: int | None = None,
+    max_shared: int = 1,
     n_threads: int | None = None,
     kernel: str | None = None,
 ) -> NDArray[np.int64]:
@@ -83,12 +84,16 @@ def distance_table(
         (q, words) and (n, words): a code is relevant if it shares a label with the query.
     n_bits : int, optional
         Number of bits of a code, by default all bits of its bytes.
+    max_shared : int
+        If it is more than 1, relevance is graded: codes are counted by the number of labels that they share
+        with the query. Codes that share more than ``max_shared`` count as if they shared ``max_shared``.
     n_threads, kernel : optional
         As in :func:`top_k`.
 
     Returns
     -------
-    int64 array of shape (q, n_bits + 1, 2)
+    int64 array of shape (q, n_bits + 1, max_shared + 1)
+        ``[:, d, g]`` counts the codes at distance d that share g labels with the query. By default
         ``[:, d, 1]`` counts the relevant codes at distance d, ``[:, d, 0]`` the irrelevant ones.
 
     Notes
@@ -119,10 +124,11 @@ def distance_table(
             f"{caller}: query_labels and database_labels must have the same form, got arrays of shape "
             f"{np.shape(query_labels)} and {np.shape(database_labels)}."
         )
+    max_shared = check_count(max_shared, "max_shared", caller=caller, maximum=1 << 20)
     threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 
-    table = np.zeros((len(queries), 8 * width + 1, 2), dtype=np.int64)
+    table = np.zeros((len(queries), 8 * width + 1, max_shared + 1), dtype=np.int64)
     if n and len(queries):
         runs = _runs(words)
         rows = database if runs.order is None else database[runs.order]

@@ -122,16 +122,17 @@ def distance_table(
     kernel: str,  # noqa: ARG001 - as above
     table: NDArray[np.int64],
 ) -> None:
-    """Add the numbers of relevant and irrelevant rows at each distance of each query to ``table``."""
-    bins = table.shape[1]
+    """Add the numbers of rows of each grade at each distance of each query to ``table``."""
+    bins, n_grades = table.shape[1:]
     lengths = np.diff(run_starts)
     for q, query in enumerate(queries):
         if any_bit:
-            relevant = (run_labels & query_labels[q]).any(axis=1)
+            shared = np.bitwise_count(run_labels & query_labels[q]).sum(axis=1, dtype=np.int64)
+            grades = np.minimum(shared, n_grades - 1)
         else:
-            relevant = (run_labels == query_labels[q]).all(axis=1)
-        shifted = _distances(codes, query) + np.repeat(relevant, lengths) * np.int64(bins)
-        table[q] += np.bincount(shifted, minlength=2 * bins).reshape(2, bins).T
+            grades = (run_labels == query_labels[q]).all(axis=1).astype(np.int64)
+        shifted = _distances(codes, query) + np.repeat(grades, lengths) * bins
+        table[q] += np.bincount(shifted, minlength=n_grades * bins).reshape(n_grades, bins).T
 
 
 def joint_counts(

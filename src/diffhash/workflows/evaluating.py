@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError, InputFileError
-from ..evaluation import Evaluation
+from ..evaluation import Evaluation, RankCorrelation, rank_correlation
 from ..evaluation import evaluate as evaluate_codes
-from ..files import encode_file, open_features, read_codes
+from ..evaluation.rank_correlation import METRICS
+from ..files import FeatureFile, encode_file, open_features, read_codes
+from ..model import HashModel
 from ..types import CodeArray, IntArray
 from .feature_files import naming_bad_rows
 from .model_files import choose_modality, load_model
@@ -23,6 +25,9 @@ from .results import Direction, EvaluateResult
 
 __all__ = ["evaluate"]
 
+#: Objects of a modality whose features are compared with their codes.
+_MOST_OBJECTS = 2_000
+
 
 def evaluate(
     model: FileName | None = None,
@@ -31,6 +36,7 @@ def evaluate(
     codes: Mapping[str, FileName] | None = None,
     pair_files: PairFiles | None = None,
     within: bool = False,
+    metric: str = "euclidean",
     queries: int = 10_000,
     seed: int = 0,
     progress: Progress | None = None,
@@ -47,7 +53,10 @@ def evaluate(
     pair_files : PairFiles, optional
         Which rows belong together. By default row r of every file is one object.
     within : bool
-        Measure retrieval within each modality too. This needs labels.
+        Measure retrieval within each modality too, and, if views are given, the rank correlation of Hamming
+        distances with the distances of the features. This needs labels.
+    metric : {"euclidean", "diagonal", "cosine", "root-cosine"}
+        Distance of the features, for the rank correlation; see :func:`~diffhash.evaluation.rank_correlation`.
     queries : int
         At most this many queries in each direction, drawn at random; 0 for all.
     seed : int
@@ -73,6 +82,8 @@ def evaluate(
     check_files(names, "views" if views else "codes")
     check_count(queries, "queries")
     check_count(seed, "seed")
+    if not isinstance(metric, str) or metric not in METRICS:
+        raise OptionError(f"`metric` must be one of {', '.join(METRICS)}, got {metric!r:.60}")
     pair_files = PairFiles() if pair_files is None else pair_files
     check_type(pair_files, "pair_files", PairFiles)
     check_pair_files(pair_files)
@@ -82,19 +93,26 @@ def evaluate(
         raise InputError(
             "evaluate: retrieval within a modality needs `labels`: a query must not find itself."
         )
-    encoded = _encode(model, views, progress) if model is not None and views else _read(codes or {})
+    files: dict[str, FeatureFile] = {}
+    if model is not None and views:
+        loaded = load_model(model)
+        files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+        encoded = _encode(loaded, files, progress)
+    else:
+        encoded = _read(codes or {})
     relevant = _Relevance(pair_files, {name: len(rows) for name, rows in encoded.items()})
     directions = []
     for a, b, rows in _directions(encoded, within, queries, seed):
-        directions.append(_direction(a, b, relevant.evaluate(encoded, a, b, rows), len(encoded[b])))
+        found = relevant.evaluate(encoded, a, b, rows)
+        compared = a == b and a in files and len(encoded[a]) > 1
+        distances = _compare_distances(encoded[a], files[a], metric, seed) if compared else None
+        directions.append(_direction(a, b, found, len(encoded[b]), distances))
     return EvaluateResult(tuple(directions))
 
 
 def _encode(
-    model: FileName, views: Mapping[str, FileName], progress: Progress | None
+    loaded: HashModel, files: Mapping[str, FeatureFile], progress: Progress | None
 ) -> dict[str, CodeArray]:
-    loaded = load_model(model)
-    files = {name: open_features(os.fspath(source)) for name, source in views.items()}
     for name, file in files.items():
         choose_modality(loaded, file, name)
     found = {}
@@ -109,6 +127,18 @@ def _encode(
             raise InputFileError(f"{file.source}: there are no rows.")
         found[name] = np.concatenate(blocks)
     return found
+
+
+def _compare_distances(codes: CodeArray, file: FeatureFile, metric: str, seed: int) -> RankCorrelation:
+    """Rank correlation on a sample of the rows; only these are in memory."""
+    rng = np.random.default_rng(seed)
+    rows = np.sort(rng.choice(len(codes), min(len(codes), _MOST_OBJECTS), replace=False))
+    kept, start = [], 0
+    for block in file.blocks():
+        low, high = np.searchsorted(rows, (start, start + len(block)))
+        kept.append(block[rows[low:high] - start])
+        start += len(block)
+    return rank_correlation(codes[rows], np.concatenate(kept), metric=metric, random_state=seed)
 
 
 def _read(codes: Mapping[str, FileName]) -> dict[str, CodeArray]:
@@ -148,7 +178,10 @@ class _Relevance:
         queries = codes[a][rows]
         if self._labels is not None:
             own = rows if a == b else None
-            return evaluate_codes(queries, codes[b], self._labels[a][rows], self._labels[b], own=own)
+            gains = "shared" if self._labels[a].ndim == 2 else None
+            return evaluate_codes(
+                queries, codes[b], self._labels[a][rows], self._labels[b], own=own, gains=gains
+            )
         i, j = self._positive(a, rows)
         places = np.full(len(codes[a]), -1)
         places[rows] = np.arange(len(rows))
@@ -162,7 +195,9 @@ class _Relevance:
         return (i, j) if a == self._names[0] else (j, i)
 
 
-def _direction(a: str, b: str, result: Evaluation, n_items: int) -> Direction:
+def _direction(
+    a: str, b: str, result: Evaluation, n_items: int, distances: RankCorrelation | None
+) -> Direction:
     k = min(10, n_items)
     return Direction(
         query=a,
@@ -176,4 +211,9 @@ def _direction(a: str, b: str, result: Evaluation, n_items: int) -> Direction:
         precision_at_10=result.precision_at(k),
         recall_at_1=result.recall_at(1),
         recall_at_10=result.recall_at(k),
+        ndcg=result.mean_ndcg,
+        ndcg_interval=result.confidence_interval("mean_ndcg"),
+        ndcg_at_10=result.mean_ndcg_at(k),
+        rank_correlation=None if distances is None else distances.value,
+        rank_correlation_interval=None if distances is None else distances.confidence_interval(),
     )

@@ -186,6 +186,16 @@ class Direction(Result):
         95 % interval of it over the queries.
     equal_error_rate : float
     precision_at_10, recall_at_1, recall_at_10 : float
+    ndcg, ndcg_at_10 : float
+        NDCG over the whole ranking and over the first 10 items. With several labels the gain of an item is the number
+        of labels that it shares with the query.
+    ndcg_interval : (float, float)
+        95 % interval of ``ndcg`` over the queries.
+    rank_correlation : float or None
+        Within a modality, if its features are given: Spearman's rank correlation of Hamming distances with the
+        distances of the features.
+    rank_correlation_interval : (float, float) or None
+        95 % interval of it over the objects.
     """
 
     query: str
@@ -199,6 +209,11 @@ class Direction(Result):
     precision_at_10: float
     recall_at_1: float
     recall_at_10: float
+    ndcg: float
+    ndcg_interval: tuple[float, float]
+    ndcg_at_10: float
+    rank_correlation: float | None = None
+    rank_correlation_interval: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)

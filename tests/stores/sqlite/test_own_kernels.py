@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import diffhash as dh
@@ -10,6 +11,10 @@ from diffhash.errors import ParameterError
 
 def linear(A, B):
     return A @ B.T
+
+
+def manhattan(A, B):
+    return np.abs(A[:, None] - B).sum(axis=2)
 
 
 def test_an_own_kernel_of_a_new_collection_is_used_at_once(path, views):
@@ -23,11 +28,14 @@ def test_an_own_kernel_of_a_new_collection_is_used_at_once(path, views):
         assert collection.search(views["y"], modality="y") == expected
 
 
-@pytest.fixture
-def kernel_collection(path, views):
-    """The path of a collection whose model has the user's own kernel in one modality."""
-    kernels = {"x": linear, "y": "gaussian"}
-    hasher = dh.KernelDiffHash(n_bits=4, kernel=kernels, n_landmarks=20, random_state=0)
+@pytest.fixture(params=["kernel", "metric"])
+def kernel_collection(path, views, request):
+    """The path of a collection whose model has the user's own kernel, or own distance, in one modality."""
+    own = {
+        "kernel": {"kernel": {"x": linear, "y": "gaussian"}},
+        "metric": {"metric": {"x": manhattan, "y": "euclidean"}},
+    }
+    hasher = dh.KernelDiffHash(n_bits=4, n_landmarks=20, random_state=0, **own[request.param])
     hasher.fit(views, dh.Pairs.aligned(60))
     with dh.Collection.create(path, hasher) as collection:
         collection.add(views["x"], modality="x")

@@ -141,11 +141,11 @@ void bind_distance_table(const Array<const std::uint8_t, 2>& codes,
     require(query_labels.shape(0) == queries.shape(0) && query_labels.shape(1) == run_labels.shape(1),
             "labels have the wrong shape");
     require(
-        table.shape(0) == queries.shape(0) && table.shape(1) == 8 * codes.shape(1) + 1 && table.shape(2) == 2,
+        table.shape(0) == queries.shape(0) && table.shape(1) == 8 * codes.shape(1) + 1 && table.shape(2) >= 2,
         "the table has the wrong shape");
     const TableRequest request{codes_of(codes),   codes_of(queries),   run_starts.data(),   n_runs,
                                run_labels.data(), query_labels.data(), run_labels.shape(1), any_bit,
-                               at_least_one(n_threads)};
+                               table.shape(2),    at_least_one(n_threads)};
     const Kernel& level = kernel_named(kernel);
     interruptible(
         [&](Interrupt& interrupt) { return distance_table(level, request, table.data(), interrupt); });

@@ -1,5 +1,7 @@
 #include "distance_table.hpp"
 
+#include <bitset>
+
 namespace diffhash {
 namespace {
 
@@ -37,25 +39,31 @@ private:
     std::vector<std::uint32_t> counts_;
 };
 
-bool relevant(const TableRequest& request, std::size_t query, std::size_t run) {
+std::size_t grade(const TableRequest& request, std::size_t query, std::size_t run) {
     const std::uint64_t* a = request.query_labels + query * request.label_words;
     const std::uint64_t* b = request.run_labels + run * request.label_words;
+    const std::size_t highest = request.n_grades - 1;
+    std::size_t shared = 0;
     for (std::size_t w = 0; w < request.label_words; ++w) {
-        if (request.any_bit && (a[w] & b[w])) return true;
-        if (!request.any_bit && a[w] != b[w]) return false;
+        if (!request.any_bit && a[w] != b[w]) return 0;
+        if (request.any_bit) {
+            shared += std::bitset<64>(a[w] & b[w]).count();
+            if (shared >= highest) return highest;
+        }
     }
-    return !request.any_bit;
+    return request.any_bit ? shared : 1;
 }
 
 template <class Distance>
 void count_tile(const Kernel& kernel, const TableRequest& request, std::size_t begin, std::size_t end,
                 std::int64_t* table, Interrupt& interrupt, bool caller) {
     const std::size_t bins = 8 * request.codes.code_bytes + 1;
-    std::vector<Histogram> histograms(2 * (end - begin), Histogram(bins));
+    const std::size_t grades = request.n_grades;
+    std::vector<Histogram> histograms(grades * (end - begin), Histogram(bins));
     Scanner<Distance> scanner(kernel, request.codes, Filter{}, request.queries, begin, end);
     const auto flush = [&] {
         for (std::size_t h = 0; h < histograms.size(); ++h) {
-            histograms[h].add_to(table + (begin + h / 2) * bins * 2 + h % 2, 2);
+            histograms[h].add_to(table + (begin + h / grades) * bins * grades + h % grades, grades);
             histograms[h].clear();
         }
     };
@@ -70,7 +78,7 @@ void count_tile(const Kernel& kernel, const TableRequest& request, std::size_t b
         for (std::size_t run = first_run; done < block.count; ++run) {
             const auto run_end = static_cast<std::size_t>(request.run_starts[run + 1]);
             const std::size_t stop = std::min(run_end - block.first, block.count);
-            histograms[2 * q + relevant(request, begin + q, run)].count(distances + done, stop - done);
+            histograms[grades * q + grade(request, begin + q, run)].count(distances + done, stop - done);
             done = stop;
         }
     };
@@ -91,7 +99,8 @@ bool distance_table(const Kernel& kernel, const TableRequest& request, std::int6
     // Always by query: a thread writes to the rows of its own queries only.
     const std::size_t share = (request.queries.n + plan.n_threads - 1) / plan.n_threads;
     // Counters of a tile stay within the second-level cache.
-    const std::size_t bytes = 2 * kWays * sizeof(std::uint32_t) * (8 * request.codes.code_bytes + 1);
+    const std::size_t bytes =
+        request.n_grades * kWays * sizeof(std::uint32_t) * (8 * request.codes.code_bytes + 1);
     const std::size_t fitting = std::clamp<std::size_t>((std::size_t{256} << 10) / bytes, 8, 128);
     plan.tile = round_up(std::min(share, fitting), kMaxGroup);
     std::atomic<std::size_t> next{0};

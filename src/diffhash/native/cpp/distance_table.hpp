@@ -1,4 +1,4 @@
-// Numbers of relevant and irrelevant rows at each distance from every query.
+// Numbers of rows of each grade of relevance at each distance from every query.
 #pragma once
 
 #include "scan.hpp"
@@ -15,11 +15,13 @@ struct TableRequest {
     const std::uint64_t* run_labels;    // (n_runs, label_words)
     const std::uint64_t* query_labels;  // (queries.n, label_words)
     std::size_t label_words;
-    bool any_bit;  // relevant: a bit in common; otherwise: all words equal
+    bool any_bit;  // the grade is the number of bits in common; otherwise: 1 if all words are equal, or 0
+    std::size_t n_grades;  // at least 2; a row with more bits in common has the grade n_grades - 1
     std::size_t n_threads;
 };
 
-// `table` is (queries.n, 8 * code_bytes + 1, 2), zeroed by the caller; [..., 1] counts relevant rows.
+// `table` is (queries.n, 8 * code_bytes + 1, n_grades), zeroed by the caller. With two grades [..., 1] counts
+// relevant rows.
 // Returns false if it was interrupted.
 bool distance_table(const Kernel& kernel, const TableRequest& request, std::int64_t* table,
                     Interrupt& interrupt);

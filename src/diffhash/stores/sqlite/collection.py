@@ -143,7 +143,7 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         timeout : float
             Seconds to wait for another writer to finish.
         kernel : function, or dict of functions by modality, optional
-            Your own kernel, if the model was fitted with one.
+            Your own kernel or distance function, if the model was fitted with one.
         featurizers : dict by modality, optional
             Your own featurizers, as for :func:`diffhash.load`: objects, or classes with a ``from_state``
             that makes them from the state in the file. The featurizers of diffhash are read from the file.

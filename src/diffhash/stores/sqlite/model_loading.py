@@ -32,14 +32,14 @@ _OPEN = "Collection.open"
 
 @dataclass(frozen=True)
 class AbsentKernel:
-    """Takes the place of a kernel function that the user did not give; an error when it is called."""
+    """Takes the place of a kernel or distance function that the user did not give; an error when it is called."""
 
     path: Path
 
     def __call__(self, *_: object) -> Any:
         raise ParameterError(
-            f"{_OPEN}: the model in {self.path} was fitted with a kernel function of your own, which the file "
-            f"cannot hold. Without it, features cannot be encoded. Pass it again: {_OPEN}(path, kernel=...)."
+            f"{_OPEN}: the model in {self.path} was fitted with a kernel or distance function of your own, which the "
+            f"file cannot hold. Without it, features cannot be encoded. Pass it again: {_OPEN}(path, kernel=...)."
         )
 
 
@@ -117,11 +117,11 @@ def copy_model(model: HashModel) -> tuple[bytes, HashModel]:
 
 
 def own_kernels(model: HashModel) -> dict[str, Callable[..., Any]] | None:
-    """The user's own kernel functions by modality; None if the model has none."""
+    """The user's own kernel and distance functions by modality; None if the model has none."""
     kernels = {
-        m: fitted.kernel
+        m: fitted.own_function
         for m, fitted in model.maps.items()
-        if isinstance(fitted, KernelMap) and fitted.kernel is not None
+        if isinstance(fitted, KernelMap) and fitted.own_function is not None
     }
     return kernels or None
 
