@@ -40,7 +40,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1, help="processes, each with a dataset of its own")
     parser.add_argument(
-        "--again", action="store_true", help="measure the methods again, not only what is missing"
+        "--again", action="store_true", help="measure the selected cells again, not only what is missing"
     )
     parser.add_argument(
         "--results", type=Path, default=RESULTS, help="folder of the JSON files and accuracy.md"

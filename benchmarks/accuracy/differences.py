@@ -9,11 +9,9 @@ import numpy as np
 from diffhash.types import FloatArray
 
 from .protocols import TRAINING, UNSEEN
-from .results import queries_key
+from .results import OWN_METHOD, queries_key
 from .scores import summary
 from .summary import Cell, Summary
-
-METHOD = "RefinedHash"
 
 
 def paired_differences(found: Summary, queries: dict[str, FloatArray]) -> dict[str, Any]:
@@ -23,7 +21,7 @@ def paired_differences(found: Summary, queries: dict[str, FloatArray]) -> dict[s
     Places whose queries are not at hand are left out.
     """
     places: dict[str, Any] = {}
-    for width, own in found.cells.get(METHOD, {}).items():
+    for width, own in found.cells.get(OWN_METHOD, {}).items():
         for protocol in (UNSEEN, TRAINING):
             best = found.best(width, ours=False, protocol=protocol)
             if best is None:
@@ -31,7 +29,7 @@ def paired_differences(found: Summary, queries: dict[str, FloatArray]) -> dict[s
             name, peer = best
             values = [
                 _by_seed(queries, method, width, protocol, cell)
-                for method, cell in ((METHOD, own), (name, peer))
+                for method, cell in ((OWN_METHOD, own), (name, peer))
             ]
             gap = paired_gap(*values, same_queries=not found.dataset.redrawn)
             if gap is not None:
@@ -42,8 +40,11 @@ def paired_differences(found: Summary, queries: dict[str, FloatArray]) -> dict[s
 def _by_seed(
     queries: dict[str, FloatArray], method: str, width: int, protocol: str, cell: Cell
 ) -> dict[int, FloatArray]:
-    keys = {run["seed"]: queries_key(method, width, run["seed"], protocol) for run in cell.runs}
-    return {seed: queries[key] for seed, key in keys.items() if key in queries}
+    """The figures of the queries of each seed; nothing if those of some seed are not at hand."""
+    keys = {
+        run["seed"]: queries_key(method, width, run["seed"], protocol) for run in cell.runs if protocol in run
+    }
+    return {seed: queries[key] for seed, key in keys.items()} if set(keys.values()) <= queries.keys() else {}
 
 
 def paired_gap(

@@ -16,6 +16,8 @@ from .methods import Method
 
 #: Raised when figures mean something else than before: files of another format are measured anew.
 FORMAT = 2
+#: The method that is compared with the best peers.
+OWN_METHOD = "RefinedHash"
 
 
 class Results:
@@ -48,11 +50,31 @@ class Results:
             with np.load(path) as file:
                 self.queries = {key: file[key] for key in file.files}
 
-    def forget(self, method: Method) -> None:
-        """Drop all cells of a method, and its setting."""
-        self.data["tuning"].pop(method.name, None)
-        kept = {k: cell for k, cell in self.data["cells"].items() if cell["method"] != method.name}
-        self.data["cells"] = kept
+    def forget(self, method: Method, widths: tuple[int, ...] = (), seeds: int | None = None) -> None:
+        """Drop the cells of a method, or only those of some widths and of the first seeds.
+
+        What was computed from these cells goes too. The setting of the method is dropped if no cell of it is
+        left, so that all cells of a method have the same setting.
+        """
+        own = {key: cell for key, cell in self.data["cells"].items() if cell["method"] == method.name}
+        dropped = {
+            key: cell["width"]
+            for key, cell in own.items()
+            if (not widths or cell["width"] in widths or not method.binary)
+            and (seeds is None or cell["seed"] < seeds)
+        }
+        self.data["cells"] = {key: c for key, c in self.data["cells"].items() if key not in dropped}
+        self.queries = {
+            key: values for key, values in self.queries.items() if key.rpartition(" | ")[0] not in dropped
+        }
+        self.data["differences"] = {
+            key: gap
+            for key, gap in self.data["differences"].items()
+            if method.name not in (OWN_METHOD, gap["peer"])
+            or int(key.partition(" ")[0]) not in dropped.values()
+        }
+        if len(dropped) == len(own):
+            self.data["tuning"].pop(method.name, None)
 
     def drop_stale(self, method: Method) -> None:
         tuned = self.data["tuning"].get(method.name)

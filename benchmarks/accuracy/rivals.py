@@ -6,10 +6,10 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
-from .differences import METHOD
 from .markdown import table
 from .methods import BITS, FROM_16
 from .protocols import PROTOCOLS, TRAINING, UNSEEN, WHY_NOT
+from .results import OWN_METHOD
 from .summary import Summary
 
 AHEAD, LEVEL, BEHIND = ">", "≈", "**<**"
@@ -27,12 +27,12 @@ def rivals_section(summaries: list[Summary]) -> str:
             counted.update(sign for sign, _ in signs)
             rows.append([titled(summary), database, *(text for _, text in signs)])
     words = (
-        f"`{METHOD}` with its default settings, then the peer that is best in this very place, mean of both "
+        f"`{OWN_METHOD}` with its default settings, then the peer that is best in this very place, mean of both "
         "directions; below, the difference with its 95 % interval (paired bootstrap over queries). "
         f"{AHEAD}: the interval is above zero ({counted[AHEAD]} places); {LEVEL}: it contains zero "
         f"({counted[LEVEL]}); {BEHIND}: it is below zero ({counted[BEHIND]}). Report sets are marked with °."
     )
-    return f"## {METHOD} beside the best peer\n\n{words}\n\n" + table(
+    return f"## {OWN_METHOD} beside the best peer\n\n{words}\n\n" + table(
         ["", "database", *(f"{b} bits" for b in FROM_16)], rows
     )
 
@@ -43,7 +43,7 @@ def titled(summary: Summary) -> str:
 
 def compare(summary: Summary, width: int, protocol: str) -> tuple[str, str]:
     """The sign of one place, and its text."""
-    own = summary.cells.get(METHOD, {}).get(width)
+    own = summary.cells.get(OWN_METHOD, {}).get(width)
     best = summary.best(width, ours=False, protocol=protocol)
     if own is None or best is None or not own.values(summary.key, protocol=protocol):
         return "", "not run"
@@ -74,7 +74,7 @@ def protocols_section(summaries: list[Summary]) -> str:
     rows = []
     for summary in summaries:
         best = summary.best(WIDTH, ours=False)
-        for name in (METHOD, best[0] if best else ""):
+        for name in (OWN_METHOD, best[0] if best else ""):
             cell = summary.cells.get(name, {}).get(WIDTH)
             if cell is None or cell.dash:
                 continue
@@ -99,15 +99,13 @@ def doubling_section(summaries: list[Summary]) -> str:
     """RefinedHash from 8 to 128 bits, and the largest loss when the bits double."""
     rows = []
     for summary in summaries:
-        cells = summary.cells.get(METHOD, {})
+        cells = summary.cells.get(OWN_METHOD, {})
         means = {w: cells[w].mean(summary.key) for w in BITS if w in cells and not cells[w].dash}
         if means:
             fall = largest_fall(list(means.values()))
             figures = [f"{means[w]:.3f}" if w in means else "not run" for w in BITS]
             rows.append([titled(summary), *figures, f"{fall:.3f}" if fall > 0 else "none"])
-    words = (
-        f"`{METHOD}`, mean of both directions, unseen database, and the largest fall when the bits double."
-    )
+    words = f"`{OWN_METHOD}`, mean of both directions, unseen database, and the largest fall when the bits double."
     header = ["", *(f"{b} bits" for b in BITS), "largest fall"]
     return f"## More bits\n\n{words}\n\n{table(header, rows)}"
 

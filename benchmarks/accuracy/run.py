@@ -22,7 +22,7 @@ from .differences import paired_differences
 from .features import KERNEL, FeatureSets, Representations
 from .methods import Method
 from .protocols import FUSED_WIDTHS, TRAINING, UNSEEN, fused_databases
-from .results import Results, cell_key, queries_key
+from .results import OWN_METHOD, Results, cell_key, queries_key
 from .scores import Scores, score, summary
 from .summary import summarise
 
@@ -50,7 +50,7 @@ def measure(
     source = folder or Path()
     first: FeatureSets | None = None
     for method in methods:
-        results.forget(method) if again else results.drop_stale(method)
+        results.forget(method, widths, seeds) if again else results.drop_stale(method)
     for seed in range(seeds):
         wanted = {
             method.name: [
@@ -76,7 +76,7 @@ def measure(
                 results.queries |= {
                     queries_key(method.name, width, seed, protocol): values.astype(np.float32)
                     for protocol, values in queries.items()
-                    if method.name == "RefinedHash" or (method.family != "ours" and method.binary)
+                    if method.name == OWN_METHOD or (method.family != "ours" and method.binary)
                 }
             if wanted.get(method.name):
                 results.save()

@@ -1,6 +1,7 @@
 """The accuracy benchmark: its scores, its registry, a smoke run that is resumed."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -273,6 +274,42 @@ def test_again_measures_the_named_methods_only(made, capsys):
     lines = [line for line in capsys.readouterr().err.splitlines() if "| seed" in line]
     assert len(lines) == 2
     assert all("CCA + ITQ" in line for line in lines)
+
+
+def test_again_keeps_the_cells_that_are_not_selected(made, tmp_path):
+    """Cells of other widths and seeds stay as they are, and so does the setting that all cells share."""
+    folder, arguments = made
+    for path in folder.glob("accuracy-classes.*"):
+        shutil.copy(path, tmp_path)
+    before = read(tmp_path, "classes")
+    marked = json.loads(json.dumps(before))
+    for each in marked["cells"].values():
+        each["train_seconds"] = -1.0
+    (tmp_path / "accuracy-classes.json").write_text(json.dumps(marked), encoding="utf-8")
+
+    selected = ["--methods", "RefinedHash", "CCA + ITQ", "--bits", "16", "--seeds", "1"]
+    run(["--results", str(tmp_path), "--datasets", "classes", *selected, "--again", "--no-report"])
+
+    after = read(tmp_path, "classes")
+    assert after["cells"].keys() == before["cells"].keys()
+    again = {key for key, each in after["cells"].items() if each.get("train_seconds") != -1.0}
+    assert again == {"RefinedHash | 16 | 0", "CCA + ITQ | 16 | 0"}
+    assert after["tuning"] == before["tuning"]
+    assert after["differences"].keys() == before["differences"].keys()
+
+
+def test_a_difference_is_forgotten_with_the_cells_it_was_made_from(tmp_path):
+    """The queries of the peer are not at hand, so the difference cannot be computed again."""
+    data = {"format": FORMAT, "tuning": {}, "cells": {}, "representations": {}}
+    data["cells"] = {f"RefinedHash | {w} | 0": cell("RefinedHash", 0, 0.5) | {"width": w} for w in (16, 32)}
+    data["differences"] = {f"{w} | unseen": {"peer": "CVH", "mean": 0.1} for w in (16, 32)}
+    (tmp_path / "x.json").write_text(json.dumps(data), encoding="utf-8")
+    results = Results(tmp_path / "x.json", DATASETS["wiki"])
+
+    results.forget(METHODS["RefinedHash"], widths=(16,))
+
+    assert list(results.data["cells"]) == ["RefinedHash | 32 | 0"]
+    assert list(results.data["differences"]) == ["32 | unseen"]
 
 
 def test_results_of_another_format_are_not_read(tmp_path):
