@@ -145,7 +145,8 @@ class BaseHasher(BaseEstimator, ABC):
         """Learn how reliable each modality is for each bit; :meth:`encode_fused` needs this.
 
         A second model is fitted with the same parameters to 80 % of the objects, and judged on the others.
-        The hash functions do not change, so stored codes stay valid. This takes about as long as ``fit``.
+        The hash functions do not change, so stored codes stay valid. This takes about as long as ``fit``, or
+        less: RefinedHash uses the representations and ridges that ``fit`` chose, and does not search again.
 
         Parameters
         ----------
@@ -269,7 +270,7 @@ class BaseHasher(BaseEstimator, ABC):
 
     def _calibrated(self, data: TrainingData, model: HashModel, caller: str) -> HashModel:
         """The model with what a second fit says about it."""
-        second = clone(self).set_params(**dict.fromkeys(self.callbacks))
+        second = self._second_hasher(model)
         with _few_threads(data):
             held_out = held_out_values(
                 data, model, second._learn, getattr(self, "random_state", 0), caller=caller
@@ -277,6 +278,10 @@ class BaseHasher(BaseEstimator, ABC):
             slopes = dict(zip(data.modalities, fusion_slopes(held_out), strict=True))
         stacked = np.stack([slopes[m] for m in model.modalities])
         return replace(model, extra=model.extra | {FUSION_SLOPES: stacked})
+
+    def _second_hasher(self, model: HashModel) -> Self:  # noqa: ARG002 - subclasses use the model
+        """An unfitted hasher for the second fit of the calibration."""
+        return clone(self).set_params(**dict.fromkeys(self.callbacks))
 
     @abstractmethod
     def _check_parameters(self) -> None:

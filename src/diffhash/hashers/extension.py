@@ -1,13 +1,14 @@
 """A hash function for a new modality, in the codes of a model that stays as it is.
 
 The new view is regressed to the codes of its partners. Representation and ridge are those with the smallest error on
-objects that were left out. The scores of left-out objects are then refined with the old codes frozen, if that finds
+objects that were left out. Regressions to the projections of the partners, which are signs before they are cut,
+are tried, too. The scores of left-out objects are then refined with the old codes frozen. Each is used if it finds
 partners of held-out objects better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from ..maps.representation import Representation, fit_representation
 from ..pairs.couples import ResolvedCouples
 from ..pairs.objects import HeldOutCouples, hold_out_couples
 from ..types import FloatArray, IntArray
-from .extension_layer import choose_layer
+from .extension_layer import HeldOutLayers
 from .refined.fit_options import ViewOptions
 from .refined.pair_trial import distinct_landmarks
 
@@ -37,6 +38,10 @@ _N_LANDMARKS = 1000
 _MAX_RANK = 1024
 #: A bit with a smaller share of zeros or ones gets the median as its threshold.
 _MIN_SHARE = 0.02
+#: Another target must find held-out partners better by this.
+_CLEARLY_BETTER = 0.002
+#: Share of the variance that cannot be predicted, at least.
+_SMALLEST_ERROR = 0.02
 
 
 @dataclass(frozen=True)
@@ -78,15 +83,21 @@ def learn_modality(
     n_bits = partners[0].shape[1]
     values = [np.zeros((X.shape[0], n_bits)), *partners]
     target = partner_consensus(values, couples, within_classes=False)[0]
-    # Of values that are all positive, the consensus is 1 where there is a partner.
-    ones = [np.ones((len(each), 1)) for each in values]
-    known = np.flatnonzero(partner_consensus(ones, couples, within_classes=False)[0])
+    known = _with_partners(values, couples)
     rng = np.random.default_rng(None if random_state is None else [random_state, 0xE47])
     splits = hold_out_couples(couples, 1 / _N_FOLDS, _MAX_SCORED_ROWS, rng, _N_FOLDS)
     rows, folds = _folds(splits, X.shape[0], known, rng)
-    fit = _fit_view(X, target, known, rows, folds, random_state, who)
-    scores = fit.left_out(X, target, rows, folds)
-    layer = choose_layer(scores, fit.regression.label_mean, rows, values, splits, couples)
+    layers = HeldOutLayers(rows, values, splits, couples)
+    first = _fit_view(X, target, known, rows, folds, random_state, who)
+    fit, scores = first, first.left_out(X, target, rows, folds)
+    best = layers.plain_score(scores, fit.regression.label_mean)
+    for other in _real_targets(X, values, couples, first.representation, rows, folds, random_state, who):
+        (found,) = _refitted(X, other, first.representation, known, rows, folds, random_state, who)
+        of_other = found.left_out(X, other, rows, folds)
+        score = layers.plain_score(of_other, found.regression.label_mean)
+        if score > best + _CLEARLY_BETTER:
+            fit, scores, best = found, of_other, score
+    layer = layers.choose(scores, fit.regression.label_mean)
     held_out = layer.values(scores)
     threshold = layer.offsets.copy()
     share = (held_out >= 0).mean(axis=0)
@@ -100,6 +111,77 @@ def learn_modality(
         projection,
         threshold - projection @ fit.regression.mean,
         reliability_slopes(held_out, target[rows]),
+    )
+
+
+def _with_partners(values: Sequence[FloatArray], couples: ResolvedCouples) -> IntArray:
+    """Rows of the new modality that have partners."""
+    # Of values that are all positive, the consensus is 1 where there is a partner.
+    ones = [np.ones((len(each), 1)) for each in values]
+    return np.flatnonzero(partner_consensus(ones, couples, within_classes=False)[0])
+
+
+def _real_targets(
+    X: Any,
+    values: Sequence[FloatArray],
+    couples: ResolvedCouples,
+    representation: Representation,
+    rows: IntArray,
+    folds: IntArray,
+    random_state: int | None,
+    who: str,
+) -> Iterator[FloatArray]:
+    """Projections of the partners as targets: their mean, and their mean by how well they can be predicted.
+
+    Signs forget how sure a partner is. If the new view predicts one partner nearly without error, and another one
+    poorly, then the mean of both is a poor target for the first: weights are one over the share of the
+    variance that is not predicted.
+    """
+    by_couple = []
+    for couple in couples:
+        alone = ResolvedCouples(couples.n_rows, (couple,))
+        target = partner_consensus(values, alone, within_classes=False, real_valued=True)[0]
+        by_couple.append((target, _with_partners(values, alone), couple.weight))
+    yield _weighted_targets(by_couple, [1.0] * len(by_couple))
+    if len(by_couple) == 1:
+        return
+    precisions = []
+    for target, known, _ in by_couple:
+        judged = np.isin(rows, known)
+        found = []
+        if len(np.unique(folds[judged])) >= 2:
+            found = _refitted(
+                X, target, representation, known, rows[judged], folds[judged], random_state, who
+            )
+        precisions.append(1.0 / max(found[0].error, _SMALLEST_ERROR) if found else 1.0)
+    yield _weighted_targets(by_couple, precisions)
+
+
+def _weighted_targets(
+    by_couple: Sequence[tuple[FloatArray, IntArray, float]], precisions: Sequence[float]
+) -> FloatArray:
+    """The mean of the targets of the couples that each row has."""
+    total, weight = np.zeros_like(by_couple[0][0]), np.zeros((len(by_couple[0][0]), 1))
+    for (target, known, of_couple), precision in zip(by_couple, precisions, strict=True):
+        total[known] += of_couple * precision * target[known]
+        weight[known] += of_couple * precision
+    return np.asarray(total / np.where(weight > 0, weight, 1.0))
+
+
+def _refitted(
+    X: Any,
+    target: FloatArray,
+    representation: Representation,
+    known: IntArray,
+    rows: IntArray,
+    folds: IntArray,
+    random_state: int | None,
+    who: str,
+) -> list[_ViewFit]:
+    """A regression of all rows with partners, with a known representation; empty if it does not suit the rows."""
+    places = np.searchsorted(known, rows)
+    return _try_all(
+        [representation], X[known], target[known], places, folds, _N_LANDMARKS, random_state, who
     )
 
 

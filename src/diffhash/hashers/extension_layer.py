@@ -15,7 +15,7 @@ from ..pairs.couples import ResolvedCouple, ResolvedCouples
 from ..pairs.objects import HeldOutCouples
 from ..types import FloatArray, IntArray
 
-__all__ = ["Layer", "choose_layer"]
+__all__ = ["HeldOutLayers", "Layer"]
 
 #: Choices for the refinement: weight of the distance from the start, and desired product of dissimilar codes.
 _PENALTIES, _TARGETS = (0.01, 0.1), (-0.3, 0.0)
@@ -35,57 +35,74 @@ class Layer:
         return np.asarray(scores @ self.weights + self.offsets)
 
 
-def choose_layer(
-    scores: FloatArray,
-    mean: FloatArray,
-    rows: IntArray,
-    values: list[FloatArray],
-    splits: Sequence[HeldOutCouples],
-    couples: ResolvedCouples,
-) -> Layer:
-    """The regression itself, or refined scores if they are better on held-out objects.
+class HeldOutLayers:
+    """Layers for scores of a new modality, compared on held-out objects.
 
     Parameters
     ----------
-    scores : array of shape (n, n_bits)
-        Scores of some rows of the new modality by regressions without them.
-    mean : array of shape (n_bits,)
-        Constant term of the regression.
     rows : int array of shape (n,)
-        Which rows these are.
+        Rows of the new modality that have scores.
     values : arrays of shape (n', n_bits), one for each modality
         Projections; those of the new modality, the first, are not read.
     splits : list of HeldOutCouples
     couples : ResolvedCouples
     """
-    plain = Layer(np.eye(len(mean)), mean)
-    place = np.full(couples.n_rows[0], -1)
-    place[rows] = np.arange(len(rows))
-    parts = [
-        (
-            _Part.of(split.fit_rows, split.fit, place, values),
-            _Part.of(split.scored_rows, split.scored, place, values),
-        )
-        for split in splits
-    ]
-    parts = [(fit, held) for fit, held in parts if fit.usable and held.usable]
-    if not parts:
-        return plain
-    best, best_score = None, _mean([held.score(plain, scores) for _, held in parts]) + _SIMPLER_WITHIN
-    for penalty in _PENALTIES:
-        for target in _TARGETS:
-            layers = [fit.refined(plain, scores, penalty, target) for fit, _ in parts]
-            score = _mean([held.score(layer, scores) for (_, held), layer in zip(parts, layers, strict=True)])
-            if score > best_score:
-                best, best_score = (penalty, target), score
-    if best is None:
-        return plain
-    drawn = [
-        np.unique(np.concatenate([split.fit_rows[m], split.scored_rows[m]]))
-        for split in splits[:1]
-        for m in range(len(values))
-    ]
-    return _Part.of(drawn, couples.subset(drawn), place, values).refined(plain, scores, *best)
+
+    def __init__(
+        self,
+        rows: IntArray,
+        values: list[FloatArray],
+        splits: Sequence[HeldOutCouples],
+        couples: ResolvedCouples,
+    ) -> None:
+        self._values, self._splits, self._couples = values, splits, couples
+        self._place = np.full(couples.n_rows[0], -1)
+        self._place[rows] = np.arange(len(rows))
+        parts = [
+            (
+                _Part.of(split.fit_rows, split.fit, self._place, values),
+                _Part.of(split.scored_rows, split.scored, self._place, values),
+            )
+            for split in splits
+        ]
+        self._parts = [(fit, held) for fit, held in parts if fit.usable and held.usable]
+
+    def plain_score(self, scores: FloatArray, mean: FloatArray) -> float:
+        """How well the signs of scores find held-out partners; 0 if no objects can be held out.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_bits)
+            Scores of the rows by regressions without them.
+        mean : array of shape (n_bits,)
+            Constant term of the regression.
+        """
+        plain = Layer(np.eye(len(mean)), mean)
+        return _mean([held.score(plain, scores) for _, held in self._parts]) if self._parts else 0.0
+
+    def choose(self, scores: FloatArray, mean: FloatArray) -> Layer:
+        """The scores themselves, or refined if that is better on held-out objects; see :meth:`plain_score`."""
+        plain, parts = Layer(np.eye(len(mean)), mean), self._parts
+        if not parts:
+            return plain
+        best, best_score = None, self.plain_score(scores, mean) + _SIMPLER_WITHIN
+        for penalty in _PENALTIES:
+            for target in _TARGETS:
+                layers = [fit.refined(plain, scores, penalty, target) for fit, _ in parts]
+                score = _mean(
+                    [held.score(layer, scores) for (_, held), layer in zip(parts, layers, strict=True)]
+                )
+                if score > best_score:
+                    best, best_score = (penalty, target), score
+        if best is None:
+            return plain
+        values, couples = self._values, self._couples
+        drawn = [
+            np.unique(np.concatenate([split.fit_rows[m], split.scored_rows[m]]))
+            for split in self._splits[:1]
+            for m in range(len(values))
+        ]
+        return _Part.of(drawn, couples.subset(drawn), self._place, values).refined(plain, scores, *best)
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,11 @@ def transferred_values(
 
 
 def partner_consensus(
-    values: Sequence[FloatArray], couples: ResolvedCouples, *, within_classes: bool = True
+    values: Sequence[FloatArray],
+    couples: ResolvedCouples,
+    *,
+    within_classes: bool = True,
+    real_valued: bool = False,
 ) -> list[FloatArray]:
     """For each row and bit, the mean sign of its partners: -1 to 1, and 0 without partners.
 
@@ -103,6 +107,8 @@ def partner_consensus(
     couples : ResolvedCouples
     within_classes : bool
         Whether labels of a couple of two modalities also make rows of the same modality partners.
+    real_valued : bool
+        Take the values themselves, each bit of each modality in units of its root mean square, instead of signs.
 
     Returns
     -------
@@ -116,7 +122,7 @@ def partner_consensus(
     array([[0.33],
            [0.  ]])
     """
-    signs = [np.where(each >= 0, 1.0, -1.0) for each in values]
+    signs = [_unit_mean_square(each) if real_valued else np.where(each >= 0, 1.0, -1.0) for each in values]
     totals, counts = [np.zeros_like(each) for each in signs], [np.zeros((len(each), 1)) for each in signs]
     within_known = {couple.first for couple in couples if couple.within}
     for couple in couples:
@@ -138,6 +144,11 @@ def partner_consensus(
             totals[side] += np.where(known, total / np.where(known, count, 1.0), 0.0)
             counts[side] += known
     return [total / np.maximum(count, 1.0) for total, count in zip(totals, counts, strict=True)]
+
+
+def _unit_mean_square(values: FloatArray) -> FloatArray:
+    scale = np.sqrt(np.mean(np.square(values, dtype=np.float64), axis=0))
+    return np.asarray(values / np.where(scale > 0, scale, 1.0))
 
 
 def _flipped(pairs: ResolvedPairs) -> ResolvedPairs:

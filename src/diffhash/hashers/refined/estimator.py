@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -12,11 +12,12 @@ from ...errors import ParameterError, WeakModelWarning
 from ...learning.class_scores import RIDGES
 from ...maps import FeatureMap, KernelMap
 from ...maps.representation import METRICS
-from ...model import FitReport
+from ...model import FitReport, HashModel
 from ...pairs.couples import ResolvedCouples
 from ...types import FloatArray
 from ...validation import by_modality, check_choice, check_count, check_number, check_seed
 from ..base import BaseHasher, Learned, TrainingData
+from .chosen_settings import chosen_parameters
 from .fit_options import FitOptions, RefinedFit, ViewOptions
 from .label_fit import classes_are_tiny, fit_labels, list_pairs_of_tiny_classes
 from .pair_fit import fit_pairs
@@ -236,6 +237,13 @@ class RefinedHash(BaseHasher):
             dict(zip(data.modalities, fitted.thresholds, strict=True)),
             extra,
         )
+
+    def _second_hasher(self, model: HashModel) -> Self:
+        """The representations and ridges that the first fit chose are the only choices of the second."""
+        second = super()._second_hasher(model)
+        if model.report is not None:
+            second.set_params(**chosen_parameters(model.report.chosen, model.modalities))
+        return second
 
     def _options(self, data: TrainingData, *, by_label: bool) -> FitOptions:
         """The choices that the parameters leave open."""
