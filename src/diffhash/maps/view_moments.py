@@ -21,7 +21,8 @@ class ViewMoments:
 
     Attributes
     ----------
-    n_rows : int
+    n_rows : float
+        A whole number, unless rows were faded.
     mean : array of shape (n_features,)
     second : array of shape (n_features,) or (n_features, n_features)
         Sums of the squares, or of all products, of the deviations from the mean.
@@ -37,7 +38,7 @@ class ViewMoments:
     (3, array([2., 1.]), array([2.667, 0.   ]))
     """
 
-    n_rows: int
+    n_rows: float
     mean: FloatArray
     second: FloatArray
     low: FloatArray
@@ -89,7 +90,7 @@ class ViewMoments:
     def faded(self, factor: float) -> ViewMoments:
         """The same moments of fewer rows: every row counts ``factor``. The range stays."""
         return ViewMoments(
-            self.n_rows * factor,  # type: ignore[arg-type] # a weight, once something was forgotten
+            self.n_rows * factor,
             self.mean,
             self.second * factor,
             self.low,

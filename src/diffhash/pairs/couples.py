@@ -14,10 +14,19 @@ import numpy as np
 from ..errors import PairsError, ParameterError, UnknownModalityError
 from ..types import IntArray
 from ..validation import known_modality
+from .named import list_pairs
 from .pairs import Pairs
 from .resolved import ResolvedPairs
 
-__all__ = ["NamedCouples", "ResolvedCouple", "ResolvedCouples", "name_couples", "resolve_couples"]
+__all__ = [
+    "NamedCouples",
+    "ResolvedCouple",
+    "ResolvedCouples",
+    "couples_to_learn",
+    "name_couples",
+    "resolve_all",
+    "resolve_couples",
+]
 
 
 @dataclass(frozen=True)
@@ -203,6 +212,29 @@ def resolve_couples(
     need_negatives : bool
         Whether every couple needs a negative pair.
     """
+    every = resolve_all(named, n_rows, weights, caller=caller)
+    kept = couples_to_learn(
+        named,
+        [c.pairs.n_positive for c in every],
+        [c.pairs.n_negative for c in every] if need_negatives else None,
+        caller=caller,
+    )
+    return replace(every, couples=tuple(every.couples[number] for number in kept))
+
+
+def resolve_all(
+    named: NamedCouples, n_rows: Mapping[str, int], weights: Any, *, caller: str, list_ids: bool = False
+) -> ResolvedCouples:
+    """Check the pairs of all couples against the rows of the views; a couple may have no pairs.
+
+    Parameters
+    ----------
+    named, n_rows, weights, caller
+        See :func:`resolve_couples`.
+    list_ids : bool
+        List all pairs of rows with the same id, however many there are. Otherwise very many are implied, as by
+        labels.
+    """
     chosen = _check_weights(weights, named, caller)
     for name, n in (named.n_rows or {}).items():
         if n != n_rows[name]:
@@ -215,19 +247,43 @@ def resolve_couples(
     for (first, second), pairs in named.pairs.items():
         who = caller if len(named.pairs) == 1 else f"{caller}: couple ({first!r}, {second!r})"
         resolved = pairs.resolve(n_rows[first], None if first == second else n_rows[second], caller=who)
-        if resolved.n_positive == 0:
+        if list_ids and pairs.by_id and resolved.groups is not None:
+            listed = list_pairs(resolved.groups, one_view=resolved.one_view)
+            resolved = replace(resolved, positive=listed, groups=None)
+        weight = chosen.get((first, second), 1.0)
+        couples.append(ResolvedCouple(numbers_of[first], numbers_of[second], weight, resolved))
+    return ResolvedCouples(tuple(n_rows[name] for name in named.modalities), tuple(couples))
+
+
+def couples_to_learn(
+    named: NamedCouples, n_positive: Sequence[float], n_negative: Sequence[float] | None, *, caller: str
+) -> list[int]:
+    """Numbers of the couples to learn from; an error if pairs are missing.
+
+    Parameters
+    ----------
+    named : NamedCouples
+    n_positive, n_negative : list of numbers, one for each couple
+        How many pairs there are, or the sum of their weights. Without ``n_negative`` no negatives are needed.
+    caller : str
+    """
+    kept, couples = [], []
+    numbers_of = {name: number for number, name in enumerate(named.modalities)}
+    for number, (first, second) in enumerate(named.pairs):
+        who = caller if len(named.pairs) == 1 else f"{caller}: couple ({first!r}, {second!r})"
+        if not n_positive[number] > 0:
             if named.n_rows is not None and len(named.pairs) > 1:
                 continue
             raise PairsError(f"{who}: there is no positive pair to learn from.")
-        if need_negatives and resolved.n_negative == 0:
+        if n_negative is not None and not n_negative[number] > 0:
             raise PairsError(
                 f"{who}: there is no negative pair: all objects are similar. "
                 "Add dissimilar objects, or objects of a second class."
             )
-        weight = chosen.get((first, second), 1.0)
-        couples.append(ResolvedCouple(numbers_of[first], numbers_of[second], weight, resolved))
+        kept.append(number)
+        couples.append((numbers_of[first], numbers_of[second]))
     _check_connected(couples, named.modalities, caller)
-    return ResolvedCouples(tuple(n_rows[name] for name in named.modalities), tuple(couples))
+    return kept
 
 
 def _check_weights(weights: Any, named: NamedCouples, caller: str) -> dict[tuple[str, str], float]:
@@ -259,11 +315,11 @@ def _check_weights(weights: Any, named: NamedCouples, caller: str) -> dict[tuple
     return found
 
 
-def _check_connected(couples: Sequence[ResolvedCouple], modalities: Sequence[str], caller: str) -> None:
+def _check_connected(couples: Sequence[tuple[int, int]], modalities: Sequence[str], caller: str) -> None:
     """Raise an error if codes of some modalities could not be compared with those of the others."""
     parts = [{number} for number in range(len(modalities))]
     for couple in couples:
-        joined = [part for part in parts if part & set(couple.sides)]
+        joined = [part for part in parts if part & set(couple)]
         parts = [part for part in parts if part not in joined] + [set[int]().union(*joined)]
     if len(parts) == 1:
         return

@@ -9,7 +9,7 @@ two groups are similar if their sets have a common label; this is computed for b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,16 +41,19 @@ class LabelGroups:
     n_groups : int
     sets : bool array of shape (n_groups, n_labels), or None
         Labels of each group; None if every object has exactly one label.
+    names : array of shape (n_groups,), or None
+        The label of each group, by which groups of other rows are recognised; None with sets, or if unknown.
     """
 
     x: IntArray
     y: IntArray
     n_groups: int
     sets: BoolArray | None = None
+    names: NDArray[Any] | None = None
 
     def flipped(self) -> LabelGroups:
         """The same groups with the two views exchanged."""
-        return LabelGroups(self.y, self.x, self.n_groups, self.sets)
+        return replace(self, x=self.y, y=self.x)
 
     def related(self, table: FloatArray) -> FloatArray:
         """``W @ table``, where ``W[g, h]`` is 1 if groups g and h are similar, otherwise 0.
@@ -90,17 +93,18 @@ class ViewGroups:
     rows : tuple of int arrays of shape (n,)
         Group of each row, for each view.
     n_groups : int
-    sets : bool array of shape (n_groups, n_labels), or None
+    sets, names
         As in :class:`LabelGroups`.
     """
 
     rows: tuple[IntArray, ...]
     n_groups: int
     sets: BoolArray | None = None
+    names: NDArray[Any] | None = None
 
     def couple(self, first: int, second: int) -> LabelGroups:
         """The groups of two views, or of one view twice."""
-        return LabelGroups(self.rows[first], self.rows[second], self.n_groups, self.sets)
+        return LabelGroups(self.rows[first], self.rows[second], self.n_groups, self.sets, self.names)
 
 
 def group_labels(labels_x: Any, labels_y: Any, *, caller: str) -> LabelGroups:
@@ -151,8 +155,9 @@ def group_views(labels: Mapping[str, Any], *, caller: str) -> ViewGroups:
         packed = np.packbits(stacked, axis=1)
         _, values, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
         sets = stacked[values]
+    names = values if sets is None else None
     ends = np.cumsum([len(side) for side in sides])[:-1]
-    return ViewGroups(tuple(np.split(group.reshape(-1), ends)), len(values), sets)
+    return ViewGroups(tuple(np.split(group.reshape(-1), ends)), len(values), sets, names)
 
 
 def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:

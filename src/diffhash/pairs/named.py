@@ -12,7 +12,7 @@ from ..errors import PairsError
 from ..types import PairIndex
 from .labels import LabelGroups, ViewGroups, group_views
 
-__all__ = ["NamedGroups", "group_by_name", "list_few_pairs"]
+__all__ = ["NamedGroups", "group_by_name", "list_few_pairs", "list_pairs"]
 
 #: Rows with the same id are listed as pairs if there are at most this many pairs for each row.
 _MAX_PAIRS_PER_ROW = 8
@@ -79,6 +79,12 @@ def list_few_pairs(groups: LabelGroups, *, one_view: bool) -> PairIndex | None:
     n_pairs = float(sizes_x.astype(np.float64) @ sizes_y)
     if n_pairs > _MAX_PAIRS_PER_ROW * (len(groups.x) + len(groups.y)):
         return None
+    return list_pairs(groups, one_view=one_view)
+
+
+def list_pairs(groups: LabelGroups, *, one_view: bool) -> PairIndex:
+    """All pairs of rows of the same group, sorted, however many there are."""
+    sizes_y = np.bincount(groups.y, minlength=groups.n_groups)
     order = np.argsort(groups.y, kind="stable")
     starts = np.cumsum(sizes_y) - sizes_y
     # For each row of x: the rows of y of its group, one after another.

@@ -11,6 +11,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import PairsError
 from ..types import FloatArray, PairIndex
@@ -90,6 +91,8 @@ class Pairs:
         self._n_aligned, self._groups, self._one_view, self._named = n_aligned, groups, one_view, named
         #: Numbers of rows of the two views, if ids tell them.
         self._n_rows: tuple[int, int] | None = None
+        #: Whether rows of a group are one object (same id), not only similar (same label).
+        self._by_id = named is not None and named.by_id
         #: Pairs of named couples that were drawn.
         self._drawn: dict[tuple[str, str], Pairs] = {}
 
@@ -221,6 +224,16 @@ class Pairs:
         """Number of aligned rows; None unless the pairs were made by :meth:`aligned`."""
         return self._n_aligned
 
+    @property
+    def by_id(self) -> bool:
+        """Whether the pairs were made by :meth:`from_ids`."""
+        return self._by_id
+
+    @property
+    def ids(self) -> NDArray[Any] | None:
+        """All ids that were given to :meth:`from_ids`, each once; None for other pairs."""
+        return self._named.groups.names if self._named is not None and self._by_id else None
+
     def couple(self, first: str, second: str) -> Pairs:
         """The pairs between two of the modalities, or within one if both names are the same.
 
@@ -253,7 +266,7 @@ class Pairs:
             return self.aligned(len(groups.x))
         listed = list_few_pairs(groups, one_view=within)
         pairs = self._implied(groups=groups, one_view=within) if listed is None else Pairs(listed)
-        pairs._n_rows, pairs._one_view = (len(groups.x), len(groups.y)), within
+        pairs._n_rows, pairs._one_view, pairs._by_id = (len(groups.x), len(groups.y)), within, True
         return pairs
 
     def _all_couples(self) -> list[tuple[str, str]]:

@@ -205,7 +205,7 @@ class ResolvedPairs:
         negative, negative_weights = renumbered(self.negative, self.negative_weights)
         groups = self.groups
         if groups is not None:
-            groups = LabelGroups(groups.x[rows_x], groups.y[rows_y], groups.n_groups, groups.sets)
+            groups = replace(groups, x=groups.x[rows_x], y=groups.y[rows_y])
         return ResolvedPairs(
             n_x,
             n_y,
