@@ -134,7 +134,7 @@ nb::tuple bind_join(const Array<const std::uint8_t, 2>& left, const Array<const 
     require(left.shape(1) == right.shape(1) && left.shape(1) == masks.shape(1), "codes have different widths");
     require(first.shape(0) == n && last.shape(0) == n, "every left row needs a range of right rows");
     require(todo.shape(1) == 2, "the rows to do have the wrong shape");
-    require(masks.shape(0) >= 1, "at least one mask is needed");
+    require(masks.shape(0) >= 1 && limit >= 1, "at least one mask and one pair are needed");
     JoinRequest request{codes_of(left), codes_of(right),  first.data(), last.data(),            {},
                         radius,         codes_of(masks), limit,        at_least_one(n_threads)};
     for (std::size_t r = 0; r < todo.shape(0); ++r) {
