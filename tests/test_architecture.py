@@ -104,6 +104,7 @@ def test_public_names_are_these():
         "asymmetric_search",
         "codes",
         "datasets",
+        "duplicates",
         "errors",
         "evaluate",
         "evaluation",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
     from .model import HashModel
     from .pairs import Pairs
-    from .search import HammingIndex, asymmetric_search
+    from .search import HammingIndex, asymmetric_search, duplicates
     from .search.sequential import SequentialTest
     from .stores import Collection
 
@@ -32,6 +32,7 @@ _OWNERS = {
     "RefinedHash": "hashers",
     "SequentialTest": "search.sequential",
     "asymmetric_search": "search",
+    "duplicates": "search",
     "evaluate": "evaluation",
     "load": "hashers",
 }
@@ -49,6 +50,7 @@ __all__ = [
     "asymmetric_search",
     "codes",
     "datasets",
+    "duplicates",
     "errors",
     "evaluate",
     "evaluation",

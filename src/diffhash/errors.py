@@ -28,6 +28,7 @@ __all__ = [
     "ModelNotFoundError",
     "NewerCollectionError",
     "NewerFormatError",
+    "NoModelError",
     "NonFiniteError",
     "NotFittedError",
     "OutputFileError",
@@ -154,6 +155,10 @@ class ReadOnlyCollectionError(CollectionError):
 
 class CollectionWriteError(CollectionError, OSError):
     """The disk is full or failed; everything that was stored before is still there."""
+
+
+class NoModelError(CollectionError):
+    """A collection that has codes and no model was asked for something that needs a model."""
 
 
 class UnknownIdError(InputError):

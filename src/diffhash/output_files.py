@@ -18,6 +18,7 @@ from .open_collections import is_open_collection
 
 __all__ = [
     "PAGE",
+    "TABLE",
     "OutputKind",
     "check_replaceable",
     "is_same_file",
@@ -140,6 +141,8 @@ def reason(error: OSError) -> str:
 
 #: Pages that diffhash writes.
 PAGE = OutputKind("page (.html)", text_file(".html"))
+#: Tables that diffhash writes.
+TABLE = OutputKind("table (.csv)", text_file(".csv"))
 
 
 def _head(path: Path) -> bytes:

@@ -20,6 +20,7 @@ IDS = {
     "numbers": list(range(100, 140)),
     "strings": [f"ö {n}'" for n in range(40)],
     "fused": list(range(100, 140)),
+    "codes": list(range(100, 140)),
 }
 #: Modality of fused codes, in the file that has some.
 FUSED = "xy"
@@ -83,6 +84,9 @@ def main():
         if kind == "fused":
             with dh.Collection.create(path, calibrated, fused=FUSED) as collection:
                 fill_fused(collection, names)
+        elif kind == "codes":
+            with dh.Collection.create(path, n_bits=2, modalities=("x", "y")) as collection:
+                fill(collection, names)
         else:
             with dh.Collection.create(path, hasher) as collection:
                 fill(collection, names)

@@ -30,6 +30,10 @@ def test_a_golden_collection_has_the_same_contents(golden):
     with dh.Collection.open(path) as collection:
         assert collection.verify().problems == ()
         assert json.loads(json.dumps(contents(collection))) == expected
+        if not collection.has_model:
+            with pytest.raises(dh.errors.NoModelError):
+                _ = collection.hasher
+            return
         assert collection.hasher.encode(views()["x"][:3], modality="x").shape == (3, 1)
 
 

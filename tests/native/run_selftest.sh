@@ -18,7 +18,7 @@ avx512="$avx2 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vbmi -mavx512vp
 # build NAME COMPILER "FLAGS" "FLAGS FOR avx2.cpp" "FLAGS FOR avx512.cpp": every file with the flags of its level.
 build() {
     local name=$1 compiler=$2 flags=$3 objects=()
-    for file in $native/{top_k,within,distance_table,dispatch,portable,avx2,avx512,neon}.cpp tests/native/selftest.cpp; do
+    for file in $native/{top_k,within,join,distance_table,dispatch,portable,avx2,avx512,neon}.cpp tests/native/selftest.cpp; do
         local level=$(basename "$file" .cpp) extra=""
         [ "$level" = avx2 ] && extra=$4
         [ "$level" = avx512 ] && extra=$5

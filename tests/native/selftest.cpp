@@ -7,6 +7,7 @@
 #include <random>
 
 #include "distance_table.hpp"
+#include "join.hpp"
 #include "nearest.hpp"
 #include "top_k.hpp"
 #include "within.hpp"
@@ -117,6 +118,40 @@ void check_search(const Kernel& kernel, const Problem& p, std::size_t n_threads)
     }
 }
 
+// Rows in two buckets, with a mask that says nothing: all pairs of each bucket, once, in batches of any size.
+void check_join(const Kernel& kernel, const Problem& p, std::size_t n_threads) {
+    const std::size_t n = p.codes.n, width = p.codes.code_bytes, middle = n / 3;
+    std::vector<std::int64_t> first(n), last(n);
+    for (std::size_t r = 0; r < n; ++r) {
+        first[r] = static_cast<std::int64_t>(r + 1);
+        last[r] = static_cast<std::int64_t>(r < middle ? middle : n);
+    }
+    const std::vector<std::uint8_t> mask(width);
+    // All pairs of many codes would take too much memory here.
+    const auto wide = static_cast<unsigned>(n > 1000 ? 2 * width : 8 * width);
+    for (const unsigned radius : {0u, static_cast<unsigned>(2 * width), wide})
+        for (const std::size_t limit : {std::size_t{50}, std::size_t{1} << 20}) {
+            std::vector<std::vector<std::int64_t>> found, expected;
+            JoinRequest request{p.codes, p.codes,  first.data(),           last.data(), {{0, n}},
+                                radius,  {mask.data(), 1, width}, limit, n_threads};
+            while (!request.todo.empty()) {
+                JoinResult result;
+                Interrupt interrupt(nullptr);
+                join(kernel, request, result, interrupt);
+                for (std::size_t i = 0; i < result.size(); ++i)
+                    found.push_back({result.left[i], result.right[i], result.distances[i]});
+                request.todo = result.rest;
+            }
+            for (std::size_t r = 0; r < n; ++r)
+                for (std::int64_t s = first[r]; s < last[r]; ++s) {
+                    const unsigned d = naive_distance(p.codes.row(r), p.codes.row(static_cast<std::size_t>(s)), width);
+                    if (d <= radius) expected.push_back({static_cast<std::int64_t>(r), s, d});
+                }
+            std::sort(found.begin(), found.end());
+            expect(found == expected, kernel, "join", width, n, radius);
+        }
+}
+
 void check_table(const Kernel& kernel, const Problem& p, std::size_t n_threads) {
     const std::size_t bins = 8 * p.codes.code_bytes + 1, n = p.codes.n;
     std::vector<std::int64_t> starts{0};
@@ -202,6 +237,7 @@ int main(int argc, char**) {
                                     variant == 3);
                     check_search(kernel, p, 1);
                     if (variant == 0) check_table(kernel, p, 1);
+                    if (variant < 2 && n < 1000) check_join(kernel, p, 1);
                 }
             }
         // Large enough to be shared between threads, by rows and by queries.
@@ -214,6 +250,7 @@ int main(int argc, char**) {
                 if (variant == 0) check_table(kernel, p, 4);
             }
         }
+        check_join(kernel, Problem(6000, 0, 8, false, false, false), 4);
         check_pack<float>(kernel, kernel.pack32);
         check_pack<double>(kernel, kernel.pack64);
         check_interrupt(kernel);

@@ -14,6 +14,7 @@ from ..workflows.options import OptionError
 from .bench import bench
 from .build import build
 from .demo import demo
+from .duplicates import duplicates
 from .encode import encode
 from .evaluate import evaluate
 from .export import export
@@ -44,7 +45,20 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, build, search, fit, encode, evaluate, export, info, verify, upgrade, reproduce):
+for _command in (
+    demo,
+    build,
+    search,
+    duplicates,
+    fit,
+    encode,
+    evaluate,
+    export,
+    info,
+    verify,
+    upgrade,
+    reproduce,
+):
     app.command()(takes_groups(_command))
 app.command(context_settings=_PASSES_ON)(bench)
 

@@ -55,6 +55,10 @@ def search(
             help="Only items whose payload fits: group=arrow, year>=1990, or JSON. Repeat for more.",
         ),
     ] = None,
+    radius: Annotated[
+        int | None,
+        typer.Option(min=0, help="Only results at most this many bits away.", show_default=False),
+    ] = None,
     open_page: Annotated[
         bool, typer.Option("--open", help="Write a page with the pictures, and open it on a terminal.")
     ] = False,
@@ -86,6 +90,7 @@ def search(
         "into": into,
         "k": k,
         "where": parse_where(where),
+        "radius": radius,
     }
     from .. import workflows
 

@@ -111,6 +111,82 @@ def within(
     return offsets, np.concatenate(all_rows), np.concatenate(all_distances)
 
 
+def join(
+    left: CodeArray,
+    right: CodeArray,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    todo: NDArray[np.int64],
+    radius: int,
+    masks: CodeArray,
+    limit: int,
+    n_threads: int,  # noqa: ARG001 - as above
+    kernel: str,  # noqa: ARG001 - as above
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint16], NDArray[np.int64]]:
+    """Find pairs within the radius: left row ``p`` with right rows ``first[p]`` to ``last[p]``.
+
+    Returns left rows, right rows, distances, and the ranges of left rows that are still to be done.
+    """
+    words, others, mask_words = _words(left), _words(right), _words(masks)
+    ranges = [(int(begin), int(end)) for begin, end in todo]
+    i, j = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
+    distances, total = [np.empty(0, dtype=np.uint16)], 0
+    while ranges and total < limit:
+        begin, end = ranges.pop()
+        widest = max(int((last - first)[begin:end].max(initial=0)), 1)
+        stop = min(end, begin + max(limit // widest, 1))
+        if stop < end:
+            ranges.append((stop, end))
+        for rows, columns in _candidates(begin, stop, widest, first, last):
+            different = words[rows] ^ others[columns]
+            scores = np.bitwise_count(different).sum(axis=1, dtype=np.uint16)
+            near = np.flatnonzero(scores <= radius)
+            near = near[_first_agreement(different[near], mask_words) == len(masks) - 1]
+            i.append(rows[near] if rows.size == scores.size else np.full(len(near), rows[0]))
+            j.append(columns[near])
+            distances.append(scores[near])
+            total += len(near)
+    rest = np.array(ranges, dtype=np.int64).ravel()
+    return np.concatenate(i), np.concatenate(j), np.concatenate(distances), rest
+
+
+def _candidates(
+    begin: int, stop: int, widest: int, first: NDArray[np.int64], last: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Left rows and the right rows to compare them with, in a loop over whichever of the two is shorter."""
+    if stop - begin < widest:
+        for row in range(begin, stop):
+            if first[row] < last[row]:
+                yield np.array([row]), np.arange(first[row], last[row])
+        return
+    rows = np.arange(begin, stop)
+    for offset in range(widest):
+        rows = rows[first[rows] + offset < last[rows]]
+        if len(rows):
+            yield rows, first[rows] + offset
+
+
+def _first_agreement(different: NDArray[Any], masks: NDArray[Any]) -> NDArray[np.int64]:
+    """Number of the first mask under which nothing is different; the number of masks if there is none."""
+    first = np.full(len(different), len(masks))
+    for number in range(len(masks) - 1, -1, -1):
+        first[~(different & masks[number]).any(axis=1)] = number
+    return first
+
+
+def unite(parents: NDArray[np.int64], i: NDArray[np.int64], j: NDArray[np.int64]) -> None:
+    """Join the sets of the elements of each pair, in place."""
+    while True:
+        # Every element points to the first of its set before sets are joined.
+        while not np.array_equal(above := parents[parents], parents):
+            parents[:] = above
+        a, b = parents[i], parents[j]
+        apart = a != b
+        if not apart.any():
+            return
+        np.minimum.at(parents, np.maximum(a, b)[apart], np.minimum(a, b)[apart])
+
+
 def distance_table(
     codes: CodeArray,
     queries: CodeArray,

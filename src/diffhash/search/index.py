@@ -17,6 +17,7 @@ from .code_buffer import CodeBuffer
 from .faiss_index import codes_from_faiss, codes_to_faiss
 from .id_rows import bitmap_of, find_rows, given_ids
 from .index_file import read_index, write_index
+from .near_duplicates import MAX_PAIRS, Duplicates, duplicates
 
 __all__ = ["HammingIndex"]
 
@@ -232,6 +233,27 @@ class HammingIndex:
         batch = np.atleast_2d(as_array(queries, f"{caller}: queries"))
         bitmap = bitmap_of(stored, ids, caller=caller)
         return run_within(stored, batch, radius, bitmap=bitmap, n_threads=n_threads, caller=caller)
+
+    def duplicates(
+        self, radius: int, *, max_pairs: int = MAX_PAIRS, n_threads: int | None = None
+    ) -> Duplicates:
+        """Find all pairs of codes within a radius, and their clusters: see :func:`duplicates`.
+
+        Examples
+        --------
+        >>> index = HammingIndex(np.array([[0], [1], [3], [255]], dtype=np.uint8), ids=[5, 6, 7, 8])
+        >>> index.duplicates(radius=1).clusters
+        [array([5, 6, 7])]
+        """
+        stored = self._buffer.current
+        return duplicates(
+            stored.codes,
+            radius,
+            ids=stored.ids,
+            n_bits=stored.n_bits,
+            max_pairs=max_pairs,
+            n_threads=n_threads,
+        )
 
     def add(self, codes: CodeArray, ids: Any = None) -> None:
         """Append codes.

@@ -1,6 +1,6 @@
 """Stores of codes: one protocol, and one package for each engine."""
 
-from .protocol import Hit, Id, Item, Store
+from .protocol import AddedIds, Hit, Id, Item, Store
 from .sqlite import Collection, CollectionStats, VerifyReport
 
-__all__ = ["Collection", "CollectionStats", "Hit", "Id", "Item", "Store", "VerifyReport"]
+__all__ = ["AddedIds", "Collection", "CollectionStats", "Hit", "Id", "Item", "Store", "VerifyReport"]

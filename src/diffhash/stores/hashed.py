@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, TypeVar
 
 from ..model import HashModel
@@ -43,7 +44,13 @@ class HashedStore(ABC):
 
     @abstractmethod
     def add_codes(
-        self, codes: CodeArray, *, modality: str, ids: Any = None, payloads: Any = None
+        self,
+        codes: CodeArray,
+        *,
+        modality: str,
+        ids: Any = None,
+        payloads: Any = None,
+        unless_within: int | None = None,
     ) -> list[Any]:
         """See :meth:`.protocol.Store.add_codes`."""
 
@@ -81,6 +88,7 @@ class HashedStore(ABC):
         modality: str | None = None,
         ids: Any = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
+        unless_within: int | None = None,
     ) -> list[Any]:
         """Store objects by their features.
 
@@ -100,13 +108,19 @@ class HashedStore(ABC):
             Anything that JSON can hold. All modalities of an object share its payload. A dict replaces
             the payload; None leaves it unchanged. With ids by modality there is one payload for each object, in
             the order in which the ids first occur.
+        unless_within : int, optional
+            Leave objects out that are known: a stored code of the same modality, or one that this call adds before
+            them, is within this distance. Their ids and payloads are not used.
 
         Returns
         -------
         list of ids
-            When this returns, the objects are on the disk.
+            When this returns, the objects are on the disk. With ``unless_within`` it is an
+            :class:`~diffhash.stores.AddedIds`: ``.added`` tells which rows were added, and the others have the id of
+            the nearest known object.
         """
-        return self._put_objects(features, modality, ids, payloads, self.add_codes, raw=False, function="add")
+        write = partial(self.add_codes, unless_within=unless_within)
+        return self._put_objects(features, modality, ids, payloads, write, raw=False, function="add")
 
     def add_raw(
         self,
@@ -115,9 +129,11 @@ class HashedStore(ABC):
         modality: str | None = None,
         ids: Any = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
+        unless_within: int | None = None,
     ) -> list[Any]:
         """Store raw objects (texts, pictures); the model's featurizer makes their features. See :meth:`add`."""
-        return self._put_objects(raw, modality, ids, payloads, self.add_codes, raw=True, function="add_raw")
+        write = partial(self.add_codes, unless_within=unless_within)
+        return self._put_objects(raw, modality, ids, payloads, write, raw=True, function="add_raw")
 
     def upsert(
         self,
@@ -166,6 +182,7 @@ class HashedStore(ABC):
         into: str | None = None,
         k: int = 10,
         where: Any = None,
+        radius: int | None = None,
     ) -> list[list[Hit]]:
         """Find the objects whose codes are nearest to the codes of the queries.
 
@@ -185,6 +202,8 @@ class HashedStore(ABC):
             Filter on payloads: ``{"group": "arrow"}``, ``{"year": {"ge": 1990, "lt": 2000}}``,
             ``{"tag": {"in": ["a", "b"]}}``, ``{"or": [...]}``, ``{"and": [...]}``, ``{"not": {...}}``.
             A missing field is treated like a field that is None.
+        radius : int, optional
+            Only hits at most this far away; :meth:`within` finds all of them.
 
         Returns
         -------
@@ -192,7 +211,7 @@ class HashedStore(ABC):
             One list for each query, nearest first. At equal distance the object that was added first
             comes first.
         """
-        options = SearchOptions(into, k, where)
+        options = SearchOptions(into, k, where, radius)
         return self._encode_and_search(
             lambda model: self._query_codes(model, query, modality, raw=False), options
         )
@@ -205,12 +224,46 @@ class HashedStore(ABC):
         into: str | None = None,
         k: int = 10,
         where: Any = None,
+        radius: int | None = None,
     ) -> list[list[Hit]]:
         """Find objects with raw queries (texts, pictures); the model's featurizer makes their features.
 
         A dict of lists by modality asks with all of them, as in :meth:`search`.
         """
-        options = SearchOptions(into, k, where)
+        options = SearchOptions(into, k, where, radius)
+        return self._encode_and_search(
+            lambda model: self._query_codes(model, raw, modality, raw=True), options
+        )
+
+    def within(
+        self,
+        query: Any,
+        *,
+        radius: int,
+        modality: str | None = None,
+        into: str | None = None,
+        where: Any = None,
+    ) -> list[list[Hit]]:
+        """Find all objects within a radius of the queries, nearest first.
+
+        The other parameters are those of :meth:`search`. With packed codes use ``within_codes``.
+        """
+        options = SearchOptions(into, None, where, radius)
+        return self._encode_and_search(
+            lambda model: self._query_codes(model, query, modality, raw=False), options
+        )
+
+    def within_raw(
+        self,
+        raw: Any,
+        *,
+        radius: int,
+        modality: str | None = None,
+        into: str | None = None,
+        where: Any = None,
+    ) -> list[list[Hit]]:
+        """Find all objects within a radius of raw queries (texts, pictures); see :meth:`within`."""
+        options = SearchOptions(into, None, where, radius)
         return self._encode_and_search(
             lambda model: self._query_codes(model, raw, modality, raw=True), options
         )

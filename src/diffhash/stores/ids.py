@@ -27,6 +27,12 @@ class Ids:
     def __len__(self) -> int:
         return len(self.numbers) + len(self.strings)
 
+    def take(self, rows: NDArray[np.int64]) -> Ids:
+        """The ids of some rows."""
+        if self.kind == "str":
+            return Ids(self.kind, self.numbers, [self.strings[row] for row in rows.tolist()])
+        return Ids(self.kind, self.numbers[rows], self.strings)
+
     def __getitem__(self, row: int) -> int | str:
         return int(self.numbers[row]) if self.kind == "int" else self.strings[row]
 

@@ -6,13 +6,15 @@ payload. :mod:`.hashed` adds a model that turns features into codes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from ..types import CodeArray
+import numpy as np
 
-__all__ = ["Hit", "Id", "Item", "Store"]
+from ..types import BoolArray, CodeArray
+
+__all__ = ["AddedIds", "Hit", "Id", "Item", "Store"]
 
 Id = int | str
 """Id of an object: a whole number of 64 bits, or a string."""
@@ -62,6 +64,37 @@ class Item:
         return tuple(self.codes)
 
 
+class AddedIds(list[Any]):
+    """Ids of the objects of a call with ``unless_within``: a list with one id for each row.
+
+    Attributes
+    ----------
+    added : bool array of shape (n,)
+        True: the object was added under this id. False: it was not added, because the object with this id is
+        within the radius.
+
+    Examples
+    --------
+    >>> ids = AddedIds([7, 3, 8], added=[True, False, True])
+    >>> ids.new, ids.known
+    ([7, 8], [3])
+    """
+
+    def __init__(self, ids: Iterable[Any], added: Any) -> None:
+        super().__init__(ids)
+        self.added: BoolArray = np.asarray(added, dtype=np.bool_)
+
+    @property
+    def new(self) -> list[Any]:
+        """Ids of the objects that were added."""
+        return [id_ for id_, added in zip(self, self.added.tolist(), strict=True) if added]
+
+    @property
+    def known(self) -> list[Any]:
+        """For each object that was not added, the id of the known one; an id may occur several times."""
+        return [id_ for id_, added in zip(self, self.added.tolist(), strict=True) if not added]
+
+
 @runtime_checkable
 class Store(Protocol):
     """What every store can do; the tests in ``tests/stores/contract`` describe it in detail.
@@ -88,8 +121,12 @@ class Store(Protocol):
         modality: str,
         ids: Sequence[Id] | None = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
+        unless_within: int | None = None,
     ) -> list[Any]:
-        """Store codes of objects that have none in this modality; returns their ids."""
+        """Store codes of objects that have none in this modality; returns their ids.
+
+        With ``unless_within``, codes within this distance of a stored one are left out; returns an AddedIds.
+        """
 
     def upsert_codes(
         self,
@@ -117,8 +154,19 @@ class Store(Protocol):
         into: str | None = None,
         k: int = 10,
         where: Mapping[str, Any] | None = None,
+        radius: int | None = None,
     ) -> list[list[Hit]]:
-        """The k objects nearest to each query, nearest first."""
+        """The k objects nearest to each query, nearest first; only those within the radius, if there is one."""
+
+    def within_codes(
+        self,
+        codes: CodeArray,
+        *,
+        radius: int,
+        into: str | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[list[Hit]]:
+        """All objects within the radius of each query, nearest first."""
 
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
         """All objects, in blocks."""

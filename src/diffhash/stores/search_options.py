@@ -17,12 +17,15 @@ class SearchOptions:
     ----------
     into : str or None
         Modality to search in; None means all.
-    k : int
-        Maximum number of hits for each query.
+    k : int or None
+        Maximum number of hits for each query; None means all within the radius.
     where : dict or None
         Filter on payloads, see :mod:`.filter_syntax`.
+    radius : int or None
+        Largest distance of a hit.
     """
 
     into: str | None = None
-    k: int = 10
+    k: int | None = 10
     where: Mapping[str, Any] | None = None
+    radius: int | None = None

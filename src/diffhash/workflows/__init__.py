@@ -1,4 +1,4 @@
-"""Whole tasks from files to files: build, fit, encode, search, evaluate, export, info, verify and upgrade.
+"""Whole tasks from files to files: build, fit, encode, search, duplicates, evaluate, export, info, verify and upgrade.
 
 The command line calls these functions, and any program can. They take names of files and small
 settings, report progress to a callback, and return plain values with ``to_dict``.
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
+    from .duplicating import duplicates
     from .encoding import encode
     from .evaluating import evaluate
     from .exporting import export
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
     from .results import (
         BuildResult,
         Direction,
+        DuplicatesResult,
         EncodeResult,
         EvaluateResult,
         ExportResult,
         FileInfo,
         FitResult,
+        ItemInfo,
         ModalityInfo,
         ModelInfo,
         QueryResult,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from .upgrading import upgrade
 
 _OWNERS = {
+    "duplicating": ["duplicates"],
     "encoding": ["encode"],
     "evaluating": ["evaluate"],
     "exporting": ["export"],
@@ -52,11 +56,13 @@ _OWNERS = {
     "results": [
         "BuildResult",
         "Direction",
+        "DuplicatesResult",
         "EncodeResult",
         "EvaluateResult",
         "ExportResult",
         "FileInfo",
         "FitResult",
+        "ItemInfo",
         "ModalityInfo",
         "ModelInfo",
         "QueryResult",
@@ -70,11 +76,13 @@ _OWNERS = {
 __all__ = [
     "BuildResult",
     "Direction",
+    "DuplicatesResult",
     "EncodeResult",
     "EvaluateResult",
     "ExportResult",
     "FileInfo",
     "FitResult",
+    "ItemInfo",
     "LearningOptions",
     "MethodName",
     "ModalityInfo",
@@ -89,6 +97,7 @@ __all__ = [
     "VerifyResult",
     "build_features",
     "build_folder",
+    "duplicates",
     "encode",
     "evaluate",
     "export",

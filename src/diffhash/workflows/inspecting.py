@@ -78,10 +78,13 @@ def _report_of(model: HashModel) -> dict[str, Any]:
     return found | ({"notes": "; ".join(report.notes)} if report.notes else {})
 
 
-def _collection_info(source: Source) -> tuple[ModelInfo, dict[str, Any]]:
+def _collection_info(source: Source) -> tuple[ModelInfo | None, dict[str, Any]]:
     with Collection.open(source.path) as collection:
         stats = asdict(collection.stats())
-        model, report = describe_model(collection.model), _report_of(collection.model)
+        model: ModelInfo | None = None
+        report: dict[str, Any] = {"model": "none, codes from elsewhere", "bits": collection.n_bits}
+        if collection.has_model:
+            model, report = describe_model(collection.model), _report_of(collection.model)
     told_elsewhere = {"n_objects", "model", "file_bytes", "n_bits", "modalities", "path"}
     rest = {name.removeprefix("n_"): v for name, v in stats.items() if name not in told_elsewhere}
     return model, {"objects": stats["n_objects"], **rest, **report}

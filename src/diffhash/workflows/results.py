@@ -12,11 +12,13 @@ if TYPE_CHECKING:
 __all__ = [
     "BuildResult",
     "Direction",
+    "DuplicatesResult",
     "EncodeResult",
     "EvaluateResult",
     "ExportResult",
     "FileInfo",
     "FitResult",
+    "ItemInfo",
     "ModalityInfo",
     "ModelInfo",
     "QueryResult",
@@ -292,6 +294,56 @@ class VerifyResult(Result):
     def to_dict(self) -> dict[str, Any]:
         """The fields and ``ok`` as a dict that JSON can hold."""
         return {"file": self.file, "kind": self.kind, "ok": self.ok, "problems": list(self.problems)}
+
+
+@dataclass(frozen=True)
+class ItemInfo(Result):
+    """An item of a collection.
+
+    Attributes
+    ----------
+    id : int or str
+    payload : dict
+    """
+
+    id: int | str
+    payload: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class DuplicatesResult(Result):
+    """Items of a collection that are nearly equal.
+
+    Attributes
+    ----------
+    file : str
+    modality, into : str
+        Modalities of the codes that were compared.
+    radius : int
+    pairs : int
+        Number of pairs within the radius.
+    pairs_by_distance : tuple of int
+        Number of pairs at each distance from 0 to the radius.
+    clusters : int
+        Number of clusters: items that pairs connect.
+    items : int
+        Number of items in clusters.
+    largest : tuple of clusters
+        Each is a tuple of ItemInfo, at most 100. The largest cluster comes first.
+    table : Path or None
+        The table of all pairs that was written.
+    """
+
+    file: str
+    modality: str
+    into: str
+    radius: int
+    pairs: int
+    pairs_by_distance: tuple[int, ...]
+    clusters: int
+    items: int
+    largest: tuple[tuple[ItemInfo, ...], ...]
+    table: Path | None
 
 
 @dataclass(frozen=True)

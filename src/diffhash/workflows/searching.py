@@ -41,6 +41,7 @@ def search(
     into: str | None = None,
     k: int = 10,
     where: Mapping[str, Any] | None = None,
+    radius: int | None = None,
 ) -> QueryResult:
     """Search a collection. Exactly one of ``text``, ``image``, ``vector`` and ``item`` is given.
 
@@ -63,6 +64,8 @@ def search(
         Number of hits for each query.
     where : dict, optional
         Filter on payloads, see :meth:`diffhash.Collection.search`.
+    radius : int, optional
+        Only hits at most this far away.
 
     Examples
     --------
@@ -81,24 +84,31 @@ def search(
         raise OptionError("give one of `text`, `image`, `vector` and `item`")
     _check_types(text=text, image=image, vector=vector, item=item)
     check_count(k, "k", minimum=1)
+    if radius is not None:
+        check_count(radius, "radius", minimum=0)
     with _opened(collection) as store:
-        model = store.model
-        _check_known(model, modality, "modality")
-        _check_known(model, into, "into")
+        _check_known(store, modality, "modality")
+        _check_known(store, into, "into")
         vectors = None if vector is None else _read_vectors(vector)
         stored_id = None if item is None else _stored_id(store, item)
         if modality is None and stored_id is not None:
             modality = _modality_of_item(store, stored_id)
-        modality = modality or _modality_of_query(model, text, vector, vectors)
-        into = into or next((name for name in model.modalities if name != modality), modality)
-        options: dict[str, Any] = {"modality": modality, "into": into, "k": k, "where": where}
+        modality = modality or _modality_of_query(store.model, text, vector, vectors)
+        into = into or next((name for name in _separate(store) if name != modality), modality)
+        options: dict[str, Any] = {
+            "modality": modality,
+            "into": into,
+            "k": k,
+            "where": where,
+            "radius": radius,
+        }
         known_words = True
         if stored_id is not None:
             hits = [store.search_item(stored_id, **options)]
         elif vectors is not None:
             hits = store.search(vectors, **options)
         else:
-            known_words = text is None or bool(abs(model.featurize([text], modality=modality)).sum())
+            known_words = text is None or bool(abs(store.model.featurize([text], modality=modality)).sum())
             raw = text if image is None else _existing_picture(image)
             hits = store.search_raw([raw], **options)
     query = next(value for value in (text, image, vector, item) if value is not None)
@@ -186,9 +196,14 @@ def _modality_of_item(store: Collection, item: int | str) -> str:
     return next((name for name in store.modalities if name in found.modalities), store.modalities[0])
 
 
-def _check_known(model: HashModel, modality: str | None, option: str) -> None:
-    if modality is not None and modality not in model.modalities:
-        known = ", ".join(model.modalities)
+def _separate(store: Collection) -> list[str]:
+    """The modalities without the one of fused codes."""
+    return [name for name in store.modalities if name != store.fused_modality]
+
+
+def _check_known(store: Collection, modality: str | None, option: str) -> None:
+    if modality is not None and modality not in store.modalities:
+        known = ", ".join(store.modalities)
         raise OptionError(f"`{option}`: the collection has no {modality!r}. It has {known}")
 
 

@@ -68,6 +68,14 @@ def _add(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknowledg
         acknowledge()
 
 
+def _add_unknown(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknowledge) -> None:
+    with _writing(folder) as collection:
+        first = max(_ids(collection), default=0) + 1
+        ids = range(first, first + rng.choice([1, 40]))
+        collection.add(_features("x", ids), modality="x", ids=ids, unless_within=rng.choice([0, 1]))
+        acknowledge()
+
+
 def _upsert(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknowledge) -> None:
     with _writing(folder) as collection:
         ids = sorted(rng.sample(range(60), rng.choice([1, 20])))
@@ -136,6 +144,7 @@ def _upgrade(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknow
 
 OPERATIONS: dict[str, Callable[[Path, Path, random.Random, Acknowledge], None]] = {
     "add": _add,
+    "add_unknown": _add_unknown,
     "upsert": _upsert,
     "delete": _delete,
     "compact": _compact,

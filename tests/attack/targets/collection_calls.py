@@ -95,15 +95,28 @@ def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
         "where": hostile_filter(rng),
         "k": 5,
         "into": None,
+        "radius": rng.choice([None, 0, 1, 9]),
     }
     for name in rng.sample(sorted(arguments), rng.choice([0, 1, 1, 2])):
         arguments[name] = rng.choice([hostile_object, hostile_array])(rng)
     stored = {name: arguments[name] for name in ("codes", "modality", "ids", "payloads")}
-    search = {name: arguments[name] for name in ("where", "k", "into")}
+    search = {name: arguments[name] for name in ("where", "k", "into", "radius")}
+    near = {name: arguments[name] for name in ("where", "into", "radius")}
+    plain = {name: arguments[name] for name in ("where", "k", "into")}
     id_ = arguments["ids"][0] if isinstance(arguments["ids"], list) and arguments["ids"] else arguments["ids"]
     return rng.choice(
         [
             lambda: collection.add_codes(**stored),
+            lambda: collection.add_codes(**stored, unless_within=arguments["radius"]),
+            lambda: collection.within_codes(arguments["codes"], **near),
+            lambda: collection.within(hostile_array(rng), modality=arguments["modality"], **near),
+            lambda: collection.duplicates(
+                arguments["radius"], modality=arguments["modality"], into=arguments["into"]
+            ),
+            lambda: collection.duplicates(1, modality="x", max_pairs=arguments["k"]),
+            lambda: dh.Collection.create(
+                collection.path.with_name("new.dh"), n_bits=arguments["k"], modalities=arguments["ids"]
+            ),
             lambda: collection.upsert_codes(**stored),
             lambda: collection.delete(arguments["ids"], modality=arguments["into"]),
             lambda: collection.get(arguments["ids"]),
@@ -117,7 +130,7 @@ def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
                 modality=rng.choice([None, "xy", arguments["modality"]]),
                 ids=rng.choice([None, arguments["ids"], {"x": arguments["ids"], "y": arguments["ids"]}]),
             ),
-            lambda: collection.search_arrays(arguments["codes"], **search),
+            lambda: collection.search_arrays(arguments["codes"], **plain),
             lambda: collection.add(hostile_array(rng), modality="x"),
             lambda: collection.index_payload(rng.choice([hostile_object(rng), hostile_text(rng), "n"])),
             lambda: list(collection.iterate(arguments["into"], rng.choice([1, 3, 0, hostile_object(rng)]))),

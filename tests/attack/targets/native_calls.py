@@ -33,6 +33,8 @@ def make(rng: random.Random, folder: Path) -> Use:
     few = {name: common[name] for name in ("queries", "database", "n_bits")}
     calls: list[tuple[Callable[..., Any], dict[str, Any]]] = [
         (native.top_k, {**common, "k": 5, "ids": ids, "allowed": np.ones(n, dtype=bool)}),
+        (_join, {"left": database, "right": rng.choice([None, queries]), "radius": width, "n_bits": None}),
+        (_duplicates, {"codes": database, "radius": width, "ids": ids, "n_bits": None, "max_pairs": 50}),
         (native.within, {**common, "radius": 4 * width, "ids": ids, "allowed": None}),
         (
             native.distance_table,
@@ -63,13 +65,21 @@ def make(rng: random.Random, folder: Path) -> Use:
 def _instead(rng: random.Random, name: str, old: Any) -> Any:
     if name == "n_threads":
         return rng.choice([0, 1, 3, 64, 2**31, 2**63, 2**64, -1, True, 2.0, "2", hostile_object(rng)])
-    if name in ("k", "radius", "n_bits", "n_bins"):
+    if name in ("k", "radius", "n_bits", "n_bins", "max_pairs"):
         return rng.choice([0, 1, 2**31, 2**63, 2**64, -1, True, 2.0, np.int8(3), "3", hostile_object(rng)])
     if isinstance(old, np.ndarray) and rng.random() < 0.5:
         return rng.choice(
             [old.T, old[::-1], old[:, ::2] if old.ndim == 2 else old, old.astype(float), old[None], old[:0]]
         )
     return rng.choice([hostile_object, hostile_array])(rng)
+
+
+def _join(**arguments: Any) -> Any:
+    return list(native.join(**arguments))
+
+
+def _duplicates(**arguments: Any) -> Any:
+    return dh.duplicates(**arguments).clusters
 
 
 def _index(queries: Any, database: Any, n_bits: Any, ids: Any, k: Any) -> Any:
@@ -120,6 +130,11 @@ def make_raw(rng: random.Random, folder: Path) -> Use:
             np.empty((q, k), dtype=np.int64), np.empty((q, k), dtype=np.uint16),
         ],
         "within": [database, queries, 8, None, None, 2, kernel],
+        "join": [
+            database, queries, np.zeros(n, np.int64), np.full(n, q), np.array([[0, n]]), 8,
+            np.zeros((1, width), np.uint8), 10, 2, kernel,
+        ],
+        "unite": [np.arange(n), np.zeros(min(n, 2), np.int64), np.zeros(min(n, 2), np.int64)],
         "distance_table": [
             database, queries, np.array([0, n] if n else [0]), np.zeros((min(n, 1), 1), np.uint64),
             np.zeros((q, 1), np.uint64), False, 2, kernel, np.zeros((q, 8 * width + 1, 2), dtype=np.int64),

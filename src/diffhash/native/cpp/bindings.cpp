@@ -11,6 +11,7 @@
 
 #include "bandwidth.hpp"
 #include "distance_table.hpp"
+#include "join.hpp"
 #include "joint_counts.hpp"
 #include "top_k.hpp"
 #include "within.hpp"
@@ -125,6 +126,49 @@ nb::tuple bind_within(const Array<const std::uint8_t, 2>& codes, const Array<con
                           hand_over(std::move(result.distances)));
 }
 
+nb::tuple bind_join(const Array<const std::uint8_t, 2>& left, const Array<const std::uint8_t, 2>& right,
+                    const Ids& first, const Ids& last, const Array<const std::int64_t, 2>& todo, unsigned radius,
+                    const Array<const std::uint8_t, 2>& masks, std::size_t limit, std::size_t n_threads,
+                    const std::string& kernel) {
+    const std::size_t n = left.shape(0);
+    require(left.shape(1) == right.shape(1) && left.shape(1) == masks.shape(1), "codes have different widths");
+    require(first.shape(0) == n && last.shape(0) == n, "every left row needs a range of right rows");
+    require(todo.shape(1) == 2, "the rows to do have the wrong shape");
+    require(masks.shape(0) >= 1 && limit >= 1, "at least one mask and one pair are needed");
+    JoinRequest request{codes_of(left), codes_of(right),  first.data(), last.data(),            {},
+                        radius,         codes_of(masks), limit,        at_least_one(n_threads)};
+    for (std::size_t r = 0; r < todo.shape(0); ++r) {
+        const std::int64_t begin = todo.data()[2 * r], end = todo.data()[2 * r + 1];
+        require(begin >= 0 && begin <= end && end <= static_cast<std::int64_t>(n), "there are no such rows");
+        for (std::int64_t p = begin; p < end; ++p)
+            require(first.data()[p] >= 0 && last.data()[p] <= static_cast<std::int64_t>(right.shape(0)),
+                    "a range leaves the right rows");
+        request.todo.emplace_back(begin, end);
+    }
+    const Kernel& level = kernel_named(kernel);
+    JoinResult result;
+    interruptible([&](Interrupt& interrupt) { return join(level, request, result, interrupt); });
+    std::vector<std::int64_t> rest;
+    for (const RowRange& range : result.rest) {
+        rest.push_back(static_cast<std::int64_t>(range.first));
+        rest.push_back(static_cast<std::int64_t>(range.second));
+    }
+    return nb::make_tuple(hand_over(std::move(result.left)), hand_over(std::move(result.right)),
+                          hand_over(std::move(result.distances)), hand_over(std::move(rest)));
+}
+
+void bind_unite(const Array<std::int64_t, 1>& parents, const Ids& i, const Ids& j) {
+    require(i.shape(0) == j.shape(0), "pairs have different lengths");
+    const auto n = static_cast<std::int64_t>(parents.shape(0));
+    for (std::int64_t e = 0; e < n; ++e)
+        require(parents.data()[e] >= 0 && parents.data()[e] <= e, "the parents are not those of sets");
+    for (std::size_t p = 0; p < i.shape(0); ++p)
+        require(i.data()[p] >= 0 && i.data()[p] < n && j.data()[p] >= 0 && j.data()[p] < n,
+                "a pair has an unknown element");
+    const nb::gil_scoped_release release;
+    unite(parents.data(), i.data(), j.data(), i.shape(0));
+}
+
 void bind_distance_table(const Array<const std::uint8_t, 2>& codes,
                          const Array<const std::uint8_t, 2>& queries, const Ids& run_starts,
                          const Array<const std::uint64_t, 2>& run_labels,
@@ -211,6 +255,10 @@ NB_MODULE(_kernels, m) {
           nb::arg("distances").noconvert());
     m.def("within", &bind_within, nb::arg("codes"), nb::arg("queries"), nb::arg("radius"),
           nb::arg("ids").none(), nb::arg("allowed").none(), nb::arg("n_threads"), nb::arg("kernel"));
+    m.def("join", &bind_join, nb::arg("left"), nb::arg("right"), nb::arg("first"), nb::arg("last"),
+          nb::arg("todo"), nb::arg("radius"), nb::arg("masks"), nb::arg("limit"), nb::arg("n_threads"),
+          nb::arg("kernel"));
+    m.def("unite", &bind_unite, nb::arg("parents").noconvert(), nb::arg("i"), nb::arg("j"));
     m.def("distance_table", &bind_distance_table, nb::arg("codes"), nb::arg("queries"), nb::arg("run_starts"),
           nb::arg("run_labels"), nb::arg("query_labels"), nb::arg("any_bit"), nb::arg("n_threads"),
           nb::arg("kernel"), nb::arg("table").noconvert());

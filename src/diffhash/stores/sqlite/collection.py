@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,15 +13,23 @@ from ...errors import (
     CollectionExistsError,
     CollectionFileError,
     CollectionNotFoundError,
+    ParameterError,
 )
 from ...model import HashModel, model_of
 from ...validation import check_number, check_path
 from ..fused_objects import check_can_fuse
 from ..hashed import HashedStore
 from .database import Database
+from .duplicate_search import DuplicatesMixin
 from .lock import LOGS, WriterLock
 from .maintenance import MaintenanceMixin
-from .model_loading import check_featurizers, check_n_bits, copy_model, with_own_featurizers
+from .model_loading import (
+    check_description,
+    check_featurizers,
+    check_n_bits,
+    copy_model,
+    with_own_featurizers,
+)
 from .schema import COLLECTION_FILE, is_collection_file, new_file
 from .searching import SearchMixin
 from .sqlite_errors import os_errors_translated
@@ -33,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Collection"]
 
 
-class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
+class Collection(SearchMixin, DuplicatesMixin, WriteMixin, MaintenanceMixin, HashedStore):
     """A searchable collection in one SQLite file: model, codes, ids and payloads.
 
     :meth:`create` makes one and :meth:`open` opens it; it is a context manager. When a call that writes
@@ -66,8 +74,10 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
     def create(
         cls,
         path: str | os.PathLike[str],
-        hasher: BaseHasher | HashModel,
+        hasher: BaseHasher | HashModel | None = None,
         *,
+        n_bits: int | None = None,
+        modalities: Sequence[str] | None = None,
         overwrite: bool = False,
         timeout: float = 0.0,
         featurizers: Mapping[str, Any] | None = None,
@@ -78,8 +88,14 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         Parameters
         ----------
         path : file to make
-        hasher : a fitted hasher or a HashModel
-            The model is stored in the file.
+        hasher : a fitted hasher or a HashModel, optional
+            The model is stored in the file. Without it the collection holds codes from elsewhere (PDQ, pHash,
+            signs of embeddings): give ``n_bits`` and ``modalities`` instead, and use :meth:`add_codes`,
+            :meth:`search_codes`, :meth:`within_codes` and :meth:`duplicates`.
+        n_bits : int, optional
+            Number of bits of a code, if there is no hasher.
+        modalities : list of str, optional
+            Names of the kinds of objects, if there is no hasher.
         overwrite : bool
             Replace an existing collection. A file that is not a collection is never replaced.
         timeout : float
@@ -94,17 +110,31 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
         caller = "Collection.create"
         timeout = check_number(timeout, "timeout", caller=caller)
         target = check_path(path, caller=caller)
-        model = model_of(hasher, caller=caller)
-        own = check_featurizers(featurizers, model.modalities, caller=caller)
-        model = with_own_featurizers(model, own, caller=caller)
-        check_n_bits(model, caller=caller)
-        if fused is not None:
-            check_can_fuse(model, fused, caller=caller)
+        own: dict[str, Any] = {}
+        model = None
+        if hasher is None:
+            bits, names = check_description(n_bits, modalities, caller=caller)
+            if featurizers is not None or fused is not None:
+                raise ParameterError(
+                    f"{caller}: featurizers and fused codes need a model. Give a fitted hasher."
+                )
+        else:
+            if n_bits is not None or modalities is not None:
+                raise ParameterError(
+                    f"{caller}: n_bits and modalities are those of the hasher. Leave them out."
+                )
+            model = model_of(hasher, caller=caller)
+            own = check_featurizers(featurizers, model.modalities, caller=caller)
+            model = with_own_featurizers(model, own, caller=caller)
+            check_n_bits(model, caller=caller)
+            bits, names = model.n_bits, model.modalities
+            if fused is not None:
+                check_can_fuse(model, fused, caller=caller)
         with os_errors_translated(target, caller):
             if not target.parent.is_dir():
                 raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
-        data, model = copy_model(model)
-        content = new_file(data, model.n_bits, model.modalities, fused)
+        copied = None if model is None else copy_model(model)
+        content = new_file(b"" if copied is None else copied[0], bits, names, fused)
         lock = WriterLock(target, timeout, caller=caller)
         written = replaced = False
         try:
@@ -114,7 +144,7 @@ class Collection(SearchMixin, WriteMixin, MaintenanceMixin, HashedStore):
                     _prepare_overwrite(target, overwrite, caller)
                 write_atomically(os.path.realpath(target), content, COLLECTION_FILE)
                 written = True
-            return cls(target, lock, model=(data, model), featurizers=own)
+            return cls(target, lock, model=copied, featurizers=own)
         except BaseException:
             # The disk may have become full between the two steps: an error leaves no file that was not there.
             if written and not replaced:

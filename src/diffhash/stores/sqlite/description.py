@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 from ...errors import CollectionFileError
@@ -16,6 +17,8 @@ from .totals import Total, read_totals
 __all__ = ["Description", "next_generation", "read_description", "set_meta"]
 
 _MAX_NUMBER = 2**63 - 1
+#: Checksum of the model of a collection without a model, which has no bytes.
+NO_MODEL = sha256(b"").hexdigest()
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Description:
     generation : int
         Counts how often the streams were rewritten.
     n_bits : int
+    has_model : bool
+        False if the codes were made elsewhere.
     modalities : tuple of str
     fused : str or None
         The one of them that holds fused codes.
@@ -42,6 +47,7 @@ class Description:
     identity: str
     generation: int
     n_bits: int
+    has_model: bool
     modalities: tuple[str, ...]
     fused: str | None
     id_kind: str
@@ -84,6 +90,7 @@ def read_description(db: Database) -> Description:
         identity=meta["identity"],
         generation=meta["generation"],
         n_bits=meta["n_bits"],
+        has_model=db.format < 2 or meta.get("model_sha256") != NO_MODEL,
         modalities=tuple(modalities),
         fused=meta.get("fused"),
         id_kind=meta["id_kind"],

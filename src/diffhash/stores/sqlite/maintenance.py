@@ -38,8 +38,8 @@ class CollectionStats:
     ----------
     path : str
     format_version : int
-    model : str
-        Class name of the hasher that learned the model.
+    model : str or None
+        Class name of the hasher that learned the model; None without a model.
     n_bits : int
     n_objects : int
     n_codes : dict by modality
@@ -62,7 +62,7 @@ class CollectionStats:
 
     path: str
     format_version: int
-    model: str
+    model: str | None
     n_bits: int
     n_objects: int
     n_codes: dict[str, int]
@@ -90,7 +90,7 @@ class MaintenanceMixin(ReadMixin):
             return CollectionStats(
                 path=os.fspath(self.path),
                 format_version=self._db.format,
-                model=self.model.method,
+                model=self.model.method if snapshot.has_model else None,
                 n_bits=snapshot.n_bits,
                 n_objects=len(self),
                 n_codes=n_codes,
@@ -169,7 +169,7 @@ class MaintenanceMixin(ReadMixin):
             self._db.vacuum()
 
     def refit(self, hasher: BaseHasher | HashModel, features: Mapping[str, tuple[Any, Any]]) -> None:
-        """Replace the model, and encode all objects again.
+        """Replace the model, and encode all objects again. A collection without a model gets one.
 
         Parameters
         ----------

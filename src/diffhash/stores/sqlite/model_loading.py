@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,10 +14,11 @@ from ...maps.kernel import KernelMap
 from ...model import HashModel
 from ...model.featurizer_state import add_featurizers
 from ...native.argument_checks import MAX_BITS
-from ...validation import known_modality
+from ...validation import check_count, known_modality
 from .sqlite_errors import FOREIGN_ERRORS
 
 __all__ = [
+    "check_description",
     "check_featurizers",
     "check_n_bits",
     "copy_model",
@@ -133,6 +134,23 @@ def check_n_bits(model: HashModel, *, caller: str) -> None:
             f"{caller}: a collection holds codes of at most {MAX_BITS} bits, the model makes {model.n_bits}. "
             "Fit one with fewer bits. Nothing was written."
         )
+
+
+def check_description(n_bits: Any, modalities: Any, *, caller: str) -> tuple[int, tuple[str, ...]]:
+    """Number of bits and modalities of a collection without a model."""
+    if n_bits is None or modalities is None:
+        raise ParameterError(
+            f"{caller}: give a fitted hasher or a model; or for codes from elsewhere n_bits and modalities, "
+            'such as n_bits=256, modalities=("image",). Nothing was written.'
+        )
+    bits = check_count(n_bits, "n_bits", caller=caller, maximum=MAX_BITS)
+    names = () if isinstance(modalities, str) or not isinstance(modalities, Iterable) else tuple(modalities)
+    named = all(isinstance(name, str) and name and name.isprintable() for name in names)
+    if not names or not named or len(set(names)) != len(names):
+        raise ParameterError(
+            f"{caller}: modalities must be different names, such as ('image',), got {modalities!r:.60}."
+        )
+    return bits, names
 
 
 def check_featurizers(featurizers: Any, modalities: tuple[str, ...], *, caller: str) -> dict[str, Any]:

@@ -20,6 +20,8 @@ on that, so it is part of the format. So are the packed numbers (``packed_number
 One modality may hold fused codes, made from all modalities of an object. The row ``fused`` of ``meta`` then has
 its name; all other modalities are those of the model.
 
+The model of a collection that has none (``Collection.create`` without a hasher) has no bytes.
+
 Format 2 adds checksums that also cover what belongs together: see :mod:`.seal` and :mod:`.totals`.
 
 To add a table to the format, add its statement to ``_TABLES``. The check of a file runs these statements
@@ -87,7 +89,10 @@ _SCHEMA = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 
 def new_file(model: bytes, n_bits: int, modalities: Sequence[str], fused: str | None = None) -> bytes:
-    """The bytes of an empty collection with a model; ``fused`` is the modality of fused codes."""
+    """The bytes of an empty collection; ``fused`` is the modality of fused codes.
+
+    A collection without a model has a model of no bytes.
+    """
     connection = sqlite3.connect(":memory:", isolation_level=None)
     try:
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

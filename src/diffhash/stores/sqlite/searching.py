@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...codes import check_codes
 from ...errors import InputError, UnknownIdError
 from ...model import HashModel
-from ...search import HammingIndex, SearchResult
+from ...search import HammingIndex, RangeResult, SearchResult
 from ...types import CodeArray
 from ...validation import as_array, check_count, known_modality
 from ..filter_syntax import Node, parse
@@ -38,13 +38,17 @@ _SMALL_SCAN = 20_000
 
 
 class _Query(NamedTuple):
-    """Checked arguments of a search. ``leave_out`` is the key of an object that must not be found."""
+    """Checked arguments of a search. If k is None, all within the radius are wanted.
+
+    ``leave_out`` is the key of an object that must not be found.
+    """
 
     codes: CodeArray
     into: str | None
-    k: int
+    k: int | None
     where: Node | None
     caller: str
+    radius: int | None = None
     leave_out: int | None = None
 
 
@@ -64,6 +68,9 @@ class _Scan(NamedTuple):
     def run(self) -> list[SearchResult]:
         """Nearest positions in each modality."""
         query = self.query
+        if query.k is None:
+            assert query.radius is not None  # _query checks it
+            return [_as_rows(index.within(query.codes, query.radius)) for index in self.indexes]
         k = query.k if query.leave_out is None else query.k + 1
         return [index.search(query.codes, k) for index in self.indexes]
 
@@ -82,9 +89,28 @@ class SearchMixin(ReadMixin):
         into: str | None = None,
         k: int = 10,
         where: Mapping[str, Any] | None = None,
+        radius: int | None = None,
     ) -> list[list[Hit]]:
         """Find the objects nearest to packed codes, uint8 of shape (q, bytes); see :meth:`search`."""
-        query = _query(codes, SearchOptions(into, k, where), caller="Collection.search_codes")
+        return self._search_query(
+            codes, SearchOptions(into, k, where, radius), caller="Collection.search_codes"
+        )
+
+    def within_codes(
+        self,
+        codes: CodeArray,
+        *,
+        radius: int,
+        into: str | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> list[list[Hit]]:
+        """Find all objects within a radius of packed codes, uint8 of shape (q, bytes); see :meth:`within`."""
+        return self._search_query(
+            codes, SearchOptions(into, None, where, radius), caller="Collection.within_codes"
+        )
+
+    def _search_query(self, codes: Any, options: SearchOptions, *, caller: str) -> list[list[Hit]]:
+        query = _query(codes, options, caller=caller)
         hits = self._search(lambda _: query)
         assert hits is not None  # there is always a query
         return hits
@@ -97,6 +123,7 @@ class SearchMixin(ReadMixin):
         into: str | None = None,
         k: int = 10,
         where: Mapping[str, Any] | None = None,
+        radius: int | None = None,
     ) -> list[Hit]:
         """Find the objects nearest to a stored one, which is itself left out.
 
@@ -105,7 +132,7 @@ class SearchMixin(ReadMixin):
         id : int or str
         modality : str, optional
             The query is the object's code in this modality; by default the one that is not searched in.
-        into, k, where
+        into, k, where, radius
             See :meth:`search`.
 
         Returns
@@ -123,7 +150,7 @@ class SearchMixin(ReadMixin):
                 if snapshot.generation not in queries:
                     raise
             else:
-                query = _query(code, SearchOptions(into, k, where), caller=caller)
+                query = _query(code, SearchOptions(into, k, where, radius), caller=caller)
                 queries[snapshot.generation] = query._replace(leave_out=key)
             return queries[snapshot.generation]
 
@@ -166,10 +193,11 @@ class SearchMixin(ReadMixin):
         """
         caller = "Collection.search_arrays"
         into = known_modality(into, self.modalities, caller=caller)
+        k = check_count(k, "k", caller=caller)
         query = _query(codes, SearchOptions(into, k, where), caller=caller)
         snapshot, index = self._snapshot_and_index(into, query.where)
         check_codes(query.codes, n_bits=snapshot.n_bits, caller=caller)
-        found = index.search(query.codes, query.k)
+        found = index.search(query.codes, k)
         # Keys and string ids are only ever appended to a snapshot: they can be read without the lock.
         keys = snapshot.modality_codes[into].keys[found.ids]
         if snapshot.id_kind != "str":
@@ -246,18 +274,32 @@ class SearchMixin(ReadMixin):
             )
         ids = np.array(snapshot.ids_of(keys.ravel()), dtype=object).reshape(keys.shape)
         payloads = fetch_payloads(self._db, keys)
+        farthest = snapshot.n_bits if scan.query.radius is None else scan.query.radius
         rows = zip(ids.tolist(), keys.tolist(), distances.tolist(), sources.tolist(), strict=True)
         return [
             [
                 Hit(id_, distance, payloads.get(key, {}), scan.modalities[source])
                 for id_, key, distance, source in zip(*row, strict=True)
-                if key != scan.query.leave_out
+                if key != scan.query.leave_out and distance <= farthest
             ][: scan.query.k]
             for row in rows
         ]
 
 
 def _query(codes: Any, options: SearchOptions, *, caller: str) -> _Query:
-    k = check_count(options.k, "k", caller=caller)
+    k = None if options.k is None else check_count(options.k, "k", caller=caller)
+    radius = options.radius
+    if radius is not None or k is None:
+        radius = check_count(radius, "radius", caller=caller, minimum=0)
     node = None if options.where is None else parse(options.where, caller=caller)
-    return _Query(np.atleast_2d(as_array(codes, f"{caller}: codes")), options.into, k, node, caller)
+    return _Query(np.atleast_2d(as_array(codes, f"{caller}: codes")), options.into, k, node, caller, radius)
+
+
+def _as_rows(found: RangeResult) -> SearchResult:
+    """A row for each query; those with fewer hits than others end in positions at an impossible distance."""
+    counts = np.diff(found.offsets)
+    filled = np.arange(counts.max(initial=0)) < counts[:, None]
+    ids = np.zeros(filled.shape, dtype=np.int64)
+    distances = np.full(filled.shape, np.iinfo(np.uint16).max, dtype=np.uint16)
+    ids[filled], distances[filled] = found.ids, found.distances
+    return SearchResult(ids, distances)

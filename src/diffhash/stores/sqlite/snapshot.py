@@ -33,6 +33,8 @@ class Snapshot:
     generation : int
         Counts how often the streams were rewritten. Positions are valid within one generation.
     n_bits : int
+    has_model : bool
+        False if the codes were made elsewhere.
     modalities : tuple of str
     fused : str or None
         The one of them that holds fused codes.
@@ -49,6 +51,7 @@ class Snapshot:
         self.identity = described.identity
         self.generation = described.generation
         self.n_bits = described.n_bits
+        self.has_model = described.has_model
         self.modalities = described.modalities
         self.fused = described.fused
         self.id_kind = described.id_kind

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import CollectionError, ModelFileError
+from ...errors import CollectionError, ModelFileError, NoModelError
 from ...model import HashModel
 from .database import Database
 from .description import set_meta
@@ -63,12 +63,30 @@ class StoredModel(Transactions):
 
     @property
     def model(self) -> HashModel:
-        """The model in the file: it encodes features and raw objects."""
+        """The model in the file: it encodes features and raw objects.
+
+        Raises
+        ------
+        NoModelError
+            If the collection was made without a model; :attr:`has_model` tells.
+        """
         with self._reading() as snapshot:
             return self._current_model(snapshot)
 
+    @property
+    def has_model(self) -> bool:
+        """Whether there is a model; without one only codes can be added and searched."""
+        with self._reading() as snapshot:
+            return snapshot.has_model
+
     def _current_model(self, snapshot: Snapshot) -> HashModel:
         """The model; within a transaction."""
+        if not snapshot.has_model:
+            raise NoModelError(
+                f"Collection: {self.path} has codes and no model, so it cannot encode features or raw objects. "
+                "Make the codes where the others came from, and use add_codes, upsert_codes, search_codes and "
+                "within_codes; or give it a model with refit."
+            )
         # A new generation may have another model; after ``compact`` it has the same.
         if self._model is None or self._generation != snapshot.generation:
             data = read_model(self._db)
@@ -118,7 +136,7 @@ class StoredModel(Transactions):
 
         A featurizer is kept if it fits the new model, and if the new model has none for its modality.
         """
-        current = self.model.featurizers
+        current = self.model.featurizers if self.has_model else {}
         kept = {
             m: current[m]
             for m in self._featurizers

@@ -120,7 +120,10 @@ def _check_model(
     db: Database, snapshot: Snapshot | None, load_model: Callable[[bytes], HashModel]
 ) -> list[str]:
     try:
-        loaded = load_model(read_model(db))
+        data = read_model(db)
+        if snapshot is not None and not snapshot.has_model and not data:
+            return []
+        loaded = load_model(data)
     except DiffhashError as error:
         return [f"model: {error}"]
     if snapshot is not None and (loaded.n_bits, set(loaded.modalities)) != (

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 
 from ...codes import check_codes, check_padding
 from ...errors import FilterError, InputError
+from ...search.known_codes import KnownCodes, find_known
 from ...types import CodeArray
+from ...validation import check_count
 from ..ids import Ids, check_kind, read_ids
 from ..payload_json import encode_payloads
-from ..protocol import Id
+from ..protocol import AddedIds, Id
 from . import segments
 from .description import set_meta
+from .modality_codes import ModalityCodes
 from .payloads import delete_payloads, index_field, store_payloads
 from .reading import ReadMixin
 from .segments import STRING_IDS, codes_stream, removals_stream
@@ -40,9 +43,13 @@ class WriteMixin(ReadMixin):
         modality: str,
         ids: Sequence[Id] | None = None,
         payloads: Sequence[Mapping[str, Any] | None] | None = None,
+        unless_within: int | None = None,
     ) -> list[Any]:
         """Store objects by their packed codes, uint8 of shape (n, bytes); see :meth:`add`."""
-        return self._put(codes, modality, ids, payloads, replace=False, caller="Collection.add")
+        caller = "Collection.add"
+        if unless_within is not None:
+            unless_within = check_count(unless_within, "unless_within", caller=caller, minimum=0)
+        return self._put(codes, modality, ids, payloads, replace=False, radius=unless_within, caller=caller)
 
     def upsert_codes(
         self,
@@ -60,7 +67,15 @@ class WriteMixin(ReadMixin):
         return self._put(codes, modality, ids, payloads, replace=True, caller="Collection.upsert")
 
     def _put(
-        self, codes: Any, modality: str, ids: Any, payloads: Any, *, replace: bool, caller: str
+        self,
+        codes: Any,
+        modality: str,
+        ids: Any,
+        payloads: Any,
+        *,
+        replace: bool,
+        caller: str,
+        radius: int | None = None,
     ) -> list[Any]:
         codes = check_codes(codes, caller=caller)
         given = None if ids is None else read_ids(ids, caller=caller, unique=True)
@@ -71,16 +86,21 @@ class WriteMixin(ReadMixin):
             modality = self._known_modality(modality, snapshot, caller)
             check_codes(codes, n_bits=snapshot.n_bits, caller=caller)
             check_padding(codes, snapshot.n_bits, caller=caller)
-            if not len(codes):
-                return []
-            keys, new_strings = _keys_to_store(snapshot, given, len(codes), caller)
             stored, number = snapshot.modality_codes[modality], snapshot.modalities.index(modality)
+            known = None if radius is None else find_known(stored.index, codes, radius)
+            if known is not None:
+                rows = np.flatnonzero(known.new)
+                codes, given = codes[rows], None if given is None else given.take(rows)
+                texts = [texts[row] for row in rows]
+            if not len(codes):
+                return [] if known is None else _with_known_ids(snapshot, stored, known, [])
+            keys, new_strings = _keys_to_store(snapshot, given, len(codes), caller)
             positions = stored.find(keys)
             present = np.flatnonzero(positions >= 0)
             if len(present) and not replace:
-                known = snapshot.ids_of(keys[present[:1]])[0]
+                taken = snapshot.ids_of(keys[present[:1]])[0]
                 raise InputError(
-                    f"{caller}: id {known!r} exists already in modality {modality!r}. "
+                    f"{caller}: id {taken!r} exists already in modality {modality!r}. "
                     "Nothing was added. Use upsert to replace it."
                 )
             replaced = positions[present]
@@ -100,7 +120,8 @@ class WriteMixin(ReadMixin):
                 stored.remove(replaced)
 
             after_commit.append(apply)
-        return keys.tolist() if given is None or id_kind == "int" else list(given.strings)
+            new_ids = keys.tolist() if given is None or id_kind == "int" else list(given.strings)
+            return new_ids if known is None else _with_known_ids(snapshot, stored, known, new_ids)
 
     def _append_string_ids(
         self, snapshot: Snapshot, new: dict[str, int]
@@ -179,6 +200,19 @@ class WriteMixin(ReadMixin):
             raise FilterError(f"{caller}: the name of a field must be a string, got {field!r}.") from None
         with self._writing(caller):
             index_field(self._db, field)
+
+
+def _with_known_ids(
+    snapshot: Snapshot, stored: ModalityCodes, known: KnownCodes, new_ids: list[Any]
+) -> AddedIds:
+    """The id of each row: its own if it was added, otherwise that of the known object."""
+    ids: NDArray[Any] = np.empty(len(known.new), dtype=object)
+    ids[known.new] = new_ids
+    by_index = known.stored >= 0
+    ids[by_index] = snapshot.ids_of(stored.keys[known.stored[by_index]])
+    by_row = known.earlier >= 0
+    ids[by_row] = ids[known.earlier[by_row]]
+    return AddedIds(ids.tolist(), known.new)
 
 
 def _keys_to_store(
