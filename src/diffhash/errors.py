@@ -8,6 +8,7 @@ no file is half-written.
 from __future__ import annotations
 
 __all__ = [
+    "CalibrationError",
     "CodeError",
     "CollectionBusyError",
     "CollectionError",
@@ -83,6 +84,10 @@ class PositionalArgumentError(DiffhashError, TypeError):
 
 class TooManyBitsError(ParameterError):
     """More bits were requested than the method can compute from these features."""
+
+
+class CalibrationError(DiffhashError, ValueError):
+    """A promise about wrong hits was asked of a model that cannot make it: not calibrated, or from too few pairs."""
 
 
 class NotFittedError(DiffhashError, ValueError, AttributeError):

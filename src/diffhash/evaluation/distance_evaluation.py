@@ -16,7 +16,7 @@ from .code_evaluation import Measures
 from .distance_counts import checked_groups, checked_own
 from .metrics import average_precision, expected_hits, precision_recall_curve, roc_curve, shares_of
 
-__all__ = ["DistanceEvaluation", "euclidean_distances", "evaluate_distances"]
+__all__ = ["DistanceEvaluation", "euclidean_distances", "evaluate_distances", "tied_table"]
 
 _BLOCK_CELLS = 1 << 21
 _N_LEVELS = 2048
@@ -131,7 +131,7 @@ def evaluate_distances(
         kept[np.flatnonzero(mine >= 0), mine[mine >= 0]] = False
         cells = np.searchsorted(levels, block[kept], side="left") * 2 + relevant[kept]
         pooled += np.bincount(cells, minlength=2 * len(pooled)).reshape(-1, 2)
-        table = _tied_table(block, relevant, kept)
+        table = tied_table(block, relevant, kept)
         precision[rows] = average_precision(table)
         first = table[:, : max_k + 1]
         for k in range(1, max_k + 1):
@@ -205,7 +205,7 @@ def _count_relevant(groups: LabelGroups, own: IntArray) -> IntArray:
     return counts
 
 
-def _tied_table(block: FloatArray, relevant: Any, kept: Any) -> IntArray:
+def tied_table(block: FloatArray, relevant: Any, kept: Any) -> IntArray:
     """Counts by rank, of shape (q, n, 2); items at equal distance have the same rank."""
     n_rows, n = block.shape
     order = np.argsort(block, axis=1)

@@ -31,6 +31,7 @@ from ..threads import blas_libraries, one_blas_thread
 from ..types import CodeArray, FloatArray, Views
 from ..validation import check_count, check_features, check_flag, check_learnable, check_view
 from .calibration import fusion_slopes, held_out_values
+from .held_out_counts import held_out_calibration
 
 __all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData"]
 
@@ -129,7 +130,8 @@ class BaseHasher(BaseEstimator, ABC):
             The second form gives the pairs of each couple of modalities, from the first name to the second;
             a couple that names one modality twice has pairs within it. Views that no couple names are ignored.
         calibrate : bool
-            Whether to call :meth:`calibrate`, too, which about doubles the time. Fused codes need it.
+            Whether to call :meth:`calibrate`, too, which about doubles the time. Fused codes, and chances and
+            promises of searches, need it.
 
         Returns
         -------
@@ -142,11 +144,13 @@ class BaseHasher(BaseEstimator, ABC):
         return self
 
     def calibrate(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
-        """Learn how reliable each modality is for each bit; :meth:`encode_fused` needs this.
+        """Learn how reliable modalities and distances are.
 
-        A second model is fitted with the same parameters to 80 % of the objects, and judged on the others.
-        The hash functions do not change, so stored codes stay valid. This takes about as long as ``fit``, or
-        less: RefinedHash uses the representations and ridges that ``fit`` chose, and does not search again.
+        A second model is fitted with the same parameters to 80 % of the objects, and judged on the others: how
+        reliable each modality is for each bit, which :meth:`encode_fused` needs, and how often similar and dissimilar
+        objects are at each distance, from which searches give chances and promises. The hash functions do not
+        change, so stored codes stay valid. This takes about as long as ``fit``, or less: RefinedHash uses the
+        representations and ridges that ``fit`` chose, and does not search again.
 
         Parameters
         ----------
@@ -276,8 +280,12 @@ class BaseHasher(BaseEstimator, ABC):
                 data, model, second._learn, getattr(self, "random_state", 0), caller=caller
             )
             slopes = dict(zip(data.modalities, fusion_slopes(held_out), strict=True))
+            distances = held_out_calibration(
+                data.modalities, held_out.second_values, held_out.couples, np.random.default_rng(0)
+            )
         stacked = np.stack([slopes[m] for m in model.modalities])
-        return replace(model, extra=model.extra | {FUSION_SLOPES: stacked})
+        known = {FUSION_SLOPES: stacked, **distances.to_arrays(model.modalities)}
+        return replace(model, extra=model.extra | known)
 
     def _second_hasher(self, model: HashModel) -> Self:  # noqa: ARG002 - subclasses use the model
         """An unfitted hasher for the second fit of the calibration."""

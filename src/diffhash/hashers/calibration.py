@@ -37,12 +37,15 @@ class HeldOutValues:
         Numbers of the held-out rows.
     values : list of arrays of shape (n, n_bits), one for each modality
         Thresholds are included: a bit is one where the value is >= 0.
+    second_values : list of arrays of shape (n, n_bits), one for each modality
+        The same in the bits of the model that did not see the objects.
     couples : ResolvedCouples
         The pairs between the held-out rows.
     """
 
     rows: tuple[IntArray, ...]
     values: list[FloatArray]
+    second_values: list[FloatArray]
     couples: ResolvedCouples
 
 
@@ -91,7 +94,8 @@ def held_out_values(
         by_model.append(model.maps[m].project(X, model.projections[m], model.thresholds[m]))
         for values, of in ((by_second, X), (scored, data.views[m][rows])):
             values.append(second.maps[m].project(of, second.projections[m], second.thresholds[m]))
-    return HeldOutValues(split.scored_rows, transferred_values(by_model, by_second, scored), split.scored)
+    values = transferred_values(by_model, by_second, scored)
+    return HeldOutValues(split.scored_rows, values, scored, split.scored)
 
 
 def fusion_slopes(held_out: HeldOutValues) -> list[FloatArray]:

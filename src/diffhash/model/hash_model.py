@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ..featurizers.registry import BUILT_IN, is_built_in
 from ..maps import FeatureMap
 from ..types import CodeArray, FloatArray
 from ..validation import check_features, known_modality
+from .calibration import Calibration
 from .fit_report import FitReport
 from .fused_codes import FusedCodes, fuse
 
@@ -104,6 +106,11 @@ class HashModel:
     def report(self) -> FitReport | None:
         """What the fit tried and chose; None for methods that choose nothing."""
         return FitReport.from_array(self.extra["report"]) if "report" in self.extra else None
+
+    @cached_property
+    def calibration(self) -> Calibration | None:
+        """Distance counts of held-out pairs, for chances and promises of searches; None without calibration."""
+        return Calibration.from_arrays(self.extra, self.modalities, self.n_bits)
 
     @property
     def fusion_slopes(self) -> dict[str, FloatArray] | None:

@@ -216,6 +216,8 @@ def _check_consistent(model: HashModel) -> None:
     if slopes is not None:
         ok = ok and slopes.shape == (len(modalities), n_bits) and slopes.dtype.kind == "f"
         ok = ok and bool((np.isfinite(slopes) & (slopes > 0)).all())
+    # Contradictions in the counts raise ValueError.
+    _ = model.calibration
     ok = ok and all(m in modalities and n in modalities and m != n for m, n in model.encodes_as.items())
     if not ok:
         raise ModelFileError("load: the arrays of this file contradict its header. Save the model again.")

@@ -30,10 +30,13 @@ class RankedResult:
     ----------
     ids : int64 array of shape (q, min(k, n))
     scores : float64 array of shape (q, min(k, n))
+    distances : uint16 array of shape (q, min(k, n))
+        Hamming distances between the codes of the items and the signs of the query.
     """
 
     ids: NDArray[np.int64]
     scores: NDArray[np.float64]
+    distances: NDArray[np.uint16]
 
 
 def asymmetric_search(
@@ -43,6 +46,7 @@ def asymmetric_search(
     *,
     n_candidates: int | None = None,
     scale: Any = None,
+    radius: int | None = None,
     n_threads: int | None = None,
 ) -> RankedResult:
     r"""Find the nearest codes, then rank them by the query's real values.
@@ -66,14 +70,16 @@ def asymmetric_search(
         Divisor of each bit's values; by default they are used as they are. A bit with larger
         values does not always tell more than others. :func:`~diffhash.search.asymmetric_scale`
         learns a scale from training data, which gives much better rankings.
+    radius : int, optional
+        Items at a larger Hamming distance come after all others, with an infinite score.
     n_threads : int, optional
         Number of threads of the search for candidates.
 
     Returns
     -------
     RankedResult
-        ``.ids`` and ``.scores`` of shape (q, min(k, n)). The lowest score is first; equal scores are
-        ordered by id.
+        ``.ids``, ``.scores`` and ``.distances`` of shape (q, min(k, n)). The lowest score is first; equal
+        scores are ordered by id.
 
     Examples
     --------
@@ -81,7 +87,7 @@ def asymmetric_search(
 
     >>> codes = np.array([[0b10], [0b01]], dtype=np.uint8)
     >>> asymmetric_search(codes, np.array([[2.0, 0.1, -1, -1, -1, -1, -1, -1]]), k=2)
-    RankedResult(ids=array([[1, 0]]), scores=array([[-7.9, -4.1]]))
+    RankedResult(ids=array([[1, 0]]), scores=array([[-7.9, -4.1]]), distances=array([[1, 1]], dtype=uint16))
     """
     caller = "asymmetric_search"
     if not isinstance(index, HammingIndex):
@@ -107,15 +113,17 @@ def asymmetric_search(
     row_of = _RowsById(stored)
     found_ids = np.empty((len(values), k), dtype=np.int64)
     scores = np.empty((len(values), k))
+    distances = np.empty((len(values), k), dtype=np.uint16)
     step = max(1, _BLOCK_CELLS // max(1, min(n_candidates, len(codes))))
     for start in range(0, len(values) if k else 0, step):
         rows = slice(start, start + step)
+        queries = pack_signs(values[rows])
         if everything:
             items = np.broadcast_to(row_of.order, (len(values[rows]), len(codes)))
         else:
             near = run_top_k(
                 stored,
-                pack_signs(values[rows]),
+                queries,
                 n_candidates,
                 bitmap=None,
                 n_threads=n_threads,
@@ -124,11 +132,14 @@ def asymmetric_search(
             # Sorted by id, so that the stable sort by score keeps equal scores in order of their ids.
             items = row_of(np.sort(near.ids, axis=1))
         block = _table_scores(weights[rows], codes, items)
+        if radius is not None:
+            block[_distances(queries, codes, items) > radius] = np.inf
         best = np.argsort(block, axis=1, kind="stable")[:, :k]
         chosen = np.take_along_axis(items, best, axis=1)
         found_ids[rows] = chosen if stored.ids is None else stored.ids[chosen]
         scores[rows] = np.take_along_axis(block, best, axis=1)
-    return RankedResult(found_ids, scores)
+        distances[rows] = _distances(queries, codes, chosen)
+    return RankedResult(found_ids, scores, distances)
 
 
 def asymmetric_scores(codes: CodeArray, query_values: Any, *, scale: Any = None) -> FloatArray:
@@ -216,6 +227,11 @@ class _RowsById:
     def __call__(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
         """Rows of ids. All of them must be in the index."""
         return ids if self.ids is None else self.order[np.searchsorted(self.ids, ids, sorter=self.order)]
+
+
+def _distances(queries: CodeArray, codes: CodeArray, rows: IntArray) -> NDArray[np.uint16]:
+    """Hamming distances of some rows of ``codes`` for each query."""
+    return np.asarray(np.bitwise_count(codes[rows] ^ queries[:, None]).sum(axis=2, dtype=np.uint16))
 
 
 def _check_values(query_values: Any, caller: str) -> FloatArray:

@@ -33,12 +33,18 @@ class Hit:
         Empty if the object has none.
     modality : str
         Modality of the code that was found.
+    chance : float or None
+        Chance that the object belongs to the query, from the calibration of the model; None without one.
+    score : float or None
+        What the order of the hits is by, largest first. With ranking by distance it is the negative distance.
     """
 
     id: Id
     distance: int
     payload: dict[str, Any]
     modality: str
+    chance: float | None = None
+    score: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

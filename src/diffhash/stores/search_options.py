@@ -23,9 +23,21 @@ class SearchOptions:
         Filter on payloads, see :mod:`.filter_syntax`.
     radius : int or None
         Largest distance of a hit.
+    modality : str or None
+        Modality of the query; None if it is not known, then the calibration says nothing about the hits.
+    max_false_matches : float or None
+        Largest mean number of wrong hits of a query; None: any.
+    expected_matches : float or None
+        How many items belong to a query; None: what the calibration says.
+    rank : {"auto", "hamming", "asymmetric"}
+        Order of the hits, see :mod:`.ranking`.
     """
 
     into: str | None = None
     k: int | None = 10
     where: Mapping[str, Any] | None = None
     radius: int | None = None
+    modality: str | None = None
+    max_false_matches: float | None = None
+    expected_matches: float | None = None
+    rank: str = "auto"
