@@ -6,6 +6,8 @@ out groups of objects. For this it is enough to know, for each group, the counts
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -97,6 +99,8 @@ class GroupedDistanceCounts:
         one_view: bool,
     ) -> NDArray[np.int64]:
         """Counts of all pairs: those that share a label are similar, and without labels all are dissimilar."""
+        label_x: NDArray[Any]
+        label_y: NDArray[Any]
         if labels is None:
             label_x, label_y = np.zeros(len(x), np.int64), np.ones(len(y), np.int64)
         else:
@@ -127,7 +131,7 @@ class GroupedDistanceCounts:
         return np.ascontiguousarray(found // 2)
 
     def _sums_of_rows(
-        self, x: CodeArray, y: CodeArray, label_x: IntArray, label_y: IntArray, groups_x: IntArray
+        self, x: CodeArray, y: CodeArray, label_x: NDArray[Any], label_y: NDArray[Any], groups_x: IntArray
     ) -> NDArray[np.int64]:
         """For each group, the counts of all pairs whose first row is in it; shape (n_groups, n_bits + 1, 2)."""
         sums = np.zeros((self.n_groups, self.n_bits + 1, 2), dtype=np.int64)

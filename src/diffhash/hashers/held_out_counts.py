@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..codes import pack
 from ..evaluation.distance_evaluation import tied_table
@@ -98,7 +99,9 @@ def _implied_couples(couples: ResolvedCouples, objects: Sequence[IntArray]) -> l
     return [c for c in found if c.pairs.n_negative]
 
 
-def _counts(values: Sequence[FloatArray], couple: ResolvedCouple, ranks: Sequence[IntArray]) -> IntArray:
+def _counts(
+    values: Sequence[FloatArray], couple: ResolvedCouple, ranks: Sequence[IntArray]
+) -> NDArray[np.int64]:
     rows = [_first_objects(ranks[side], _MAX_COUNTED) for side in couple.sides]
     pairs = couple.pairs.subset(rows[0], rows[1])
     codes = [pack(values[side][r] >= 0) for side, r in zip(couple.sides, rows, strict=True)]
@@ -148,19 +151,25 @@ def _recalls(
     slopes: Sequence[FloatArray],
     couple: ResolvedCouple,
     ranks: Sequence[IntArray],
-) -> list[tuple[float | None, float | None]]:
-    """Recall by distance and by real values of the query, in both directions."""
+) -> list[tuple[float | None, float | None, float | None]]:
+    """Recall by distance and by real values of the query, and the standard error of its gain, in both directions."""
     rows = [_first_objects(ranks[side], _MAX_RANKED) for side in couple.sides]
     relevant = _relevance(couple.pairs.subset(rows[0], rows[1]))
-    found = []
+    found: list[tuple[float | None, float | None, float | None]] = []
     for query, item in ((0, 1), (1, 0)):
         z = values[couple.sides[query]][rows[query]].astype(np.float64)
         weights = z * slopes[couple.sides[query]][rows[query]]
         items = np.where(values[couple.sides[item]][rows[item]] >= 0, 1.0, -1.0)
         wanted = relevant if query == 0 else relevant.T
         kept = ~np.eye(len(wanted), dtype=bool) if couple.within else np.ones(wanted.shape, dtype=bool)
-        ranked = [_recall(-(w @ items.T), wanted, kept) for w in (np.where(z >= 0, 1.0, -1.0), weights)]
-        found.append((ranked[0], ranked[1]))
+        plain, asymmetric = (
+            _recall(-(w @ items.T), wanted, kept) for w in (np.where(z >= 0, 1.0, -1.0), weights)
+        )
+        if not len(plain):
+            found.append((None, None, None))
+            continue
+        error = float(np.std(asymmetric - plain)) / len(plain) ** 0.5
+        found.append((float(plain.mean()), float(asymmetric.mean()), error))
     return found
 
 
@@ -178,11 +187,14 @@ def _relevance(pairs: ResolvedPairs) -> BoolArray:
     return np.asarray(sets[groups.x] @ sets[groups.y].T > 0)
 
 
-def _recall(scores: FloatArray, relevant: BoolArray, kept: BoolArray) -> float | None:
-    """Mean share of the relevant items, at most ten, that are among the first ten; ties count in part."""
+def _recall(scores: FloatArray, relevant: BoolArray, kept: BoolArray) -> FloatArray:
+    """Share of the relevant items, at most ten, that are among the first ten; ties count in part.
+
+    Only for queries that have relevant items.
+    """
     possible = np.minimum((relevant & kept).sum(axis=1), _K)
     queries = possible > 0
     if not queries.any():
-        return None
+        return np.zeros(0)
     table = tied_table(scores[queries], relevant[queries], kept[queries])
-    return float(np.mean(expected_hits(table, _K) / possible[queries]))
+    return np.asarray(expected_hits(table, _K) / possible[queries])

@@ -13,7 +13,7 @@ __all__ = ["Calibration", "CoupleCalibration"]
 
 _COUPLES, _COUNTS, _NUMBERS = "calibration_couples", "calibration_counts", "calibration_numbers"
 #: Numbers of a couple in a file: whether it has labels, then pairs of numbers for both directions.
-_N_NUMBERS = 7
+_N_NUMBERS = 9
 _LARGEST_COUNT = 1 << 60
 
 
@@ -34,6 +34,8 @@ class CoupleCalibration:
     recall_hamming, recall_asymmetric : float or None
         Share of the items of a query that are among its first ten, of at most ten, when held-out items are
         ranked by distance and by the query's real values.
+    gain_error : float or None
+        Standard error of the difference of the two, over the queries.
     """
 
     counts: NDArray[np.int64]
@@ -41,6 +43,7 @@ class CoupleCalibration:
     expected: float | None
     recall_hamming: float | None
     recall_asymmetric: float | None
+    gain_error: float | None = None
 
     @property
     def n_dissimilar(self) -> int:
@@ -54,10 +57,13 @@ class CoupleCalibration:
 
     @property
     def prefers_asymmetric(self) -> bool:
-        """Whether real values of the query found more held-out objects than distances."""
+        """Whether real values of the query found more held-out objects than distances.
+
+        The gain must be above its standard error: ranking by distance is faster.
+        """
         if self.recall_hamming is None or self.recall_asymmetric is None:
             return False
-        return self.recall_asymmetric > self.recall_hamming
+        return self.recall_asymmetric - self.recall_hamming > (self.gain_error or 0.0)
 
     def expected_matches(self, n_items: int) -> float | None:
         """How many of ``n_items`` items belong to a query; None if no similar pair is known."""
@@ -106,6 +112,7 @@ class Calibration:
                     (there.expected, back.expected),
                     (there.recall_hamming, back.recall_hamming),
                     (there.recall_asymmetric, back.recall_asymmetric),
+                    (there.gain_error, back.gain_error),
                 )
                 for value in pair
             ]

@@ -5,13 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 from ..model import HashModel
-from ..types import CodeArray
+from ..native import pack_signs
+from ..types import CodeArray, FloatArray
 from .fused_objects import as_rows, fuse_objects, fuse_queries, fused_name
 from .protocol import Hit
+from .ranking import check_options, ranking_scale
 from .search_options import SearchOptions
 
 __all__ = ["HashedStore"]
@@ -29,6 +32,11 @@ class HashedStore(ABC):
 
     @property
     @abstractmethod
+    def modalities(self) -> tuple[str, ...]:
+        """Modalities in which objects can have codes."""
+
+    @property
+    @abstractmethod
     def model(self) -> HashModel:
         """The model that makes the codes."""
 
@@ -38,9 +46,16 @@ class HashedStore(ABC):
 
     @abstractmethod
     def _search_encoded(
-        self, model: HashModel, codes: CodeArray, options: SearchOptions
+        self,
+        model: HashModel,
+        codes: CodeArray,
+        options: SearchOptions,
+        values: FloatArray | None = None,
     ) -> list[list[Hit]] | None:
-        """Search with codes that ``model`` made. Returns None if the store has another model now."""
+        """Search with codes that ``model`` made. Returns None if the store has another model now.
+
+        ``values`` are the projections of the queries, if the search is going to rank by them.
+        """
 
     @abstractmethod
     def add_codes(
@@ -66,13 +81,15 @@ class HashedStore(ABC):
                 if self.model is model:
                     return write(codes)
 
-    def _encode_and_search(
-        self, encode: Callable[[HashModel], CodeArray], options: SearchOptions
-    ) -> list[list[Hit]]:
+    def _encode_and_search(self, query: Any, options: SearchOptions, *, raw: bool) -> list[list[Hit]]:
+        caller = f"{type(self).__name__}.{'search_raw' if raw else 'search'}"
+        if options.modality is None and not isinstance(query, Mapping) and len(self.model.modalities) == 1:
+            options = replace(options, modality=self.model.modalities[0])
+        check_options(options, caller=caller)
         while True:
             model = self.model
-            codes = encode(model)
-            hits = self._search_encoded(model, codes, options)
+            codes, values = self._encode_query(model, query, options, raw=raw, caller=caller)
+            hits = self._search_encoded(model, codes, options, values)
             if hits is not None:
                 return hits
 
@@ -183,6 +200,9 @@ class HashedStore(ABC):
         k: int = 10,
         where: Any = None,
         radius: int | None = None,
+        max_false_matches: float | None = None,
+        expected_matches: float | None = None,
+        rank: str = "auto",
     ) -> list[list[Hit]]:
         """Find the objects whose codes are nearest to the codes of the queries.
 
@@ -204,17 +224,39 @@ class HashedStore(ABC):
             A missing field is treated like a field that is None.
         radius : int, optional
             Only hits at most this far away; :meth:`within` finds all of them.
+        max_false_matches : float, optional
+            Find only objects within a radius in which a query has, on average, at most so many wrong hits.
+            The answer may be empty: nothing matches. The model must be calibrated.
+        expected_matches : float, optional
+            How many of the items that are searched belong to a query, for ``hit.chance``. By default 1 for
+            models of pairs, and the share of a class for models of labels.
+        rank : {"auto", "hamming", "asymmetric"}
+            Order of the hits: by Hamming distance, or by the query's real values, which tell how sure each bit
+            is. In the second way the larger of 1,000 and 10 k nearest objects are ranked. "auto" takes it
+            if the calibration found more held-out objects by it.
 
         Returns
         -------
         list of lists of Hit
             One list for each query, nearest first. At equal distance the object that was added first
-            comes first.
+            comes first. ``hit.score`` is what the order is by.
+
+        Raises
+        ------
+        CalibrationError
+            If ``max_false_matches`` cannot be promised: the model is not calibrated, or from too few pairs.
         """
-        options = SearchOptions(into, k, where, radius)
-        return self._encode_and_search(
-            lambda model: self._query_codes(model, query, modality, raw=False), options
+        options = SearchOptions(
+            into,
+            k,
+            where,
+            radius,
+            modality=modality,
+            max_false_matches=max_false_matches,
+            expected_matches=expected_matches,
+            rank=rank,
         )
+        return self._encode_and_search(query, options, raw=False)
 
     def search_raw(
         self,
@@ -225,15 +267,25 @@ class HashedStore(ABC):
         k: int = 10,
         where: Any = None,
         radius: int | None = None,
+        max_false_matches: float | None = None,
+        expected_matches: float | None = None,
+        rank: str = "auto",
     ) -> list[list[Hit]]:
         """Find objects with raw queries (texts, pictures); the model's featurizer makes their features.
 
         A dict of lists by modality asks with all of them, as in :meth:`search`.
         """
-        options = SearchOptions(into, k, where, radius)
-        return self._encode_and_search(
-            lambda model: self._query_codes(model, raw, modality, raw=True), options
+        options = SearchOptions(
+            into,
+            k,
+            where,
+            radius,
+            modality=modality,
+            max_false_matches=max_false_matches,
+            expected_matches=expected_matches,
+            rank=rank,
         )
+        return self._encode_and_search(raw, options, raw=True)
 
     def within(
         self,
@@ -248,10 +300,8 @@ class HashedStore(ABC):
 
         The other parameters are those of :meth:`search`. With packed codes use ``within_codes``.
         """
-        options = SearchOptions(into, None, where, radius)
-        return self._encode_and_search(
-            lambda model: self._query_codes(model, query, modality, raw=False), options
-        )
+        options = SearchOptions(into, None, where, radius, modality=modality, rank="hamming")
+        return self._encode_and_search(query, options, raw=False)
 
     def within_raw(
         self,
@@ -263,13 +313,20 @@ class HashedStore(ABC):
         where: Any = None,
     ) -> list[list[Hit]]:
         """Find all objects within a radius of raw queries (texts, pictures); see :meth:`within`."""
-        options = SearchOptions(into, None, where, radius)
-        return self._encode_and_search(
-            lambda model: self._query_codes(model, raw, modality, raw=True), options
-        )
+        options = SearchOptions(into, None, where, radius, modality=modality, rank="hamming")
+        return self._encode_and_search(raw, options, raw=True)
 
-    def _query_codes(self, model: HashModel, query: Any, modality: str | None, *, raw: bool) -> CodeArray:
+    def _encode_query(
+        self, model: HashModel, query: Any, options: SearchOptions, *, raw: bool, caller: str
+    ) -> tuple[CodeArray, FloatArray | None]:
+        """Codes of queries, and their real values if the search ranks by them."""
+        modality = options.modality
         if isinstance(query, Mapping):
-            caller = f"{type(self).__name__}.{'search_raw' if raw else 'search'}"
-            return fuse_queries(model, query, modality, self.fused_modality, raw=raw, caller=caller)
-        return model.encode_raw(query, modality) if raw else model.encode(as_rows(query), modality)
+            return fuse_queries(model, query, modality, self.fused_modality, raw=raw, caller=caller), None
+        into = self.modalities if options.into is None else (options.into,)
+        if ranking_scale(model, into, options, caller=caller) is None:
+            codes = model.encode_raw(query, modality) if raw else model.encode(as_rows(query), modality)
+            return codes, None
+        features = model.featurize(query, modality) if raw else as_rows(query)
+        values = model.project(features, modality)
+        return pack_signs(values), values

@@ -61,7 +61,7 @@ def check_options(options: SearchOptions, *, caller: str) -> None:
             raise ParameterError(f"{caller}: {name} must be a finite number above 0, got {value!r:.60}.")
     if options.max_false_matches is not None and options.modality is None:
         raise CalibrationError(
-            f"{caller}: max_false_matches depends on the modality of the query. Say which one it is: modality=..."
+            f"{caller}: max_false_matches needs queries of one known modality. Say which one: modality=..."
         )
 
 
@@ -119,11 +119,12 @@ def judge(
     found = []
     for name, n in sizes:
         couple = None if model is None else _couple(model, options.modality, name)
-        radius = None
+        radius = options.radius
         if options.max_false_matches is not None and n:
             # The promise is for all modalities together; each takes its share.
             share = float(options.max_false_matches) * n / total
-            radius = match_limit(model, couple, (options.modality, name), n, share, caller=caller).radius
+            promised = match_limit(model, couple, (options.modality, name), n, share, caller=caller).radius
+            radius = promised if radius is None else min(radius, promised)
         expected = options.expected_matches
         if expected is not None:
             expected = float(expected) * n / max(total, 1)

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from ...codes import check_codes
 from ...errors import InputError, UnknownIdError
 from ...model import HashModel
-from ...search import HammingIndex, RangeResult, SearchResult
-from ...types import CodeArray
+from ...search import HammingIndex, RangeResult, asymmetric_search
+from ...search.calibration import FalseMatchLimit
+from ...types import CodeArray, FloatArray
 from ...validation import as_array, check_count, known_modality
 from ..filter_syntax import Node, parse
 from ..ids import read_ids
 from ..protocol import Hit, Id
+from ..ranking import Judgement, check_options, judge, match_limit, ranking_scale
 from ..search_options import SearchOptions
 from .filter_sql import select_rows
 from .payloads import fetch_payloads
@@ -50,10 +52,21 @@ class _Query(NamedTuple):
     caller: str
     radius: int | None = None
     leave_out: int | None = None
+    options: SearchOptions = SearchOptions()
+    #: Projections of the queries, to rank by them.
+    values: FloatArray | None = None
 
 
 #: Makes the query of a search within its transaction; None if its codes are of a model that was replaced.
 _MakeQuery: TypeAlias = Callable[[Snapshot], _Query | None]
+
+
+class _Found(NamedTuple):
+    """The best positions of one modality for each query, best first; arrays of shape (q, k)."""
+
+    ids: NDArray[np.int64]
+    distances: NDArray[np.uint16]
+    scores: FloatArray
 
 
 class _Scan(NamedTuple):
@@ -64,15 +77,27 @@ class _Scan(NamedTuple):
     indexes: tuple[HammingIndex, ...]
     #: Version of the content that the indexes hold.
     version: int
+    #: What the calibration says about hits in each modality.
+    judgements: tuple[Judgement, ...]
+    #: Divisors of the values of the queries; None to rank by distance.
+    scale: FloatArray | None = None
 
-    def run(self) -> list[SearchResult]:
+    def run(self) -> list[_Found]:
         """Nearest positions in each modality."""
         query = self.query
         if query.k is None:
             assert query.radius is not None  # _query checks it
             return [_as_rows(index.within(query.codes, query.radius)) for index in self.indexes]
         k = query.k if query.leave_out is None else query.k + 1
-        return [index.search(query.codes, k) for index in self.indexes]
+        found = []
+        for index, judgement in zip(self.indexes, self.judgements, strict=True):
+            if self.scale is None or query.values is None:
+                near = index.search(query.codes, k)
+                found.append(_Found(near.ids, near.distances, 0.0 - near.distances))
+            else:
+                best = asymmetric_search(index, query.values, k, scale=self.scale, radius=judgement.radius)
+                found.append(_Found(best.ids, best.distances, 0.0 - best.scores))
+        return found
 
     def is_small(self) -> bool:
         """Whether it is faster to scan within the transaction."""
@@ -90,11 +115,27 @@ class SearchMixin(ReadMixin):
         k: int = 10,
         where: Mapping[str, Any] | None = None,
         radius: int | None = None,
+        modality: str | None = None,
+        max_false_matches: float | None = None,
+        expected_matches: float | None = None,
     ) -> list[list[Hit]]:
-        """Find the objects nearest to packed codes, uint8 of shape (q, bytes); see :meth:`search`."""
-        return self._search_query(
-            codes, SearchOptions(into, k, where, radius), caller="Collection.search_codes"
+        """Find the objects nearest to packed codes, uint8 of shape (q, bytes); see :meth:`search`.
+
+        ``modality`` is that of the queries. It is needed for chances and for ``max_false_matches``.
+        """
+        caller = "Collection.search_codes"
+        if modality is not None:
+            known_modality(modality, self.modalities, caller=caller)
+        options = SearchOptions(
+            into,
+            k,
+            where,
+            radius,
+            modality=modality,
+            max_false_matches=max_false_matches,
+            expected_matches=expected_matches,
         )
+        return self._search_query(codes, options, caller=caller)
 
     def within_codes(
         self,
@@ -124,6 +165,8 @@ class SearchMixin(ReadMixin):
         k: int = 10,
         where: Mapping[str, Any] | None = None,
         radius: int | None = None,
+        max_false_matches: float | None = None,
+        expected_matches: float | None = None,
     ) -> list[Hit]:
         """Find the objects nearest to a stored one, which is itself left out.
 
@@ -132,7 +175,7 @@ class SearchMixin(ReadMixin):
         id : int or str
         modality : str, optional
             The query is the object's code in this modality; by default the one that is not searched in.
-        into, k, where, radius
+        into, k, where, radius, max_false_matches, expected_matches
             See :meth:`search`.
 
         Returns
@@ -144,13 +187,22 @@ class SearchMixin(ReadMixin):
 
         def make_query(snapshot: Snapshot) -> _Query:
             try:
-                code, key = self._stored_query(snapshot, id, modality, into, caller)
+                code, name, key = self._stored_query(snapshot, id, modality, into, caller)
             except UnknownIdError:
                 # If it was removed after the search began, its code is still the query, unless the model is new.
                 if snapshot.generation not in queries:
                     raise
             else:
-                query = _query(code, SearchOptions(into, k, where, radius), caller=caller)
+                options = SearchOptions(
+                    into,
+                    k,
+                    where,
+                    radius,
+                    modality=name,
+                    max_false_matches=max_false_matches,
+                    expected_matches=expected_matches,
+                )
+                query = _query(code, options, caller=caller)
                 queries[snapshot.generation] = query._replace(leave_out=key)
             return queries[snapshot.generation]
 
@@ -160,8 +212,8 @@ class SearchMixin(ReadMixin):
 
     def _stored_query(
         self, snapshot: Snapshot, id_: Id, modality: str | None, into: str | None, caller: str
-    ) -> tuple[CodeArray, int]:
-        """Code and key of a stored object that is a query; within a transaction."""
+    ) -> tuple[CodeArray, str, int]:
+        """Code, its modality, and key of a stored object that is a query; within a transaction."""
         if into is not None:
             into = self._known_modality(into, snapshot, caller)
         (item,) = self.get([id_], modality=modality)
@@ -172,7 +224,45 @@ class SearchMixin(ReadMixin):
                 f"{caller}: {id_!r} has codes of {', '.join(map(repr, options))}. "
                 "Say which one is the query: modality=..."
             )
-        return item.codes[options[0]], key
+        return item.codes[options[0]], options[0], key
+
+    def match_limit(
+        self,
+        max_false_matches: float,
+        *,
+        modality: str,
+        into: str,
+        where: Mapping[str, Any] | None = None,
+    ) -> FalseMatchLimit:
+        """The radius that a search with ``max_false_matches`` uses.
+
+        Parameters
+        ----------
+        max_false_matches : float
+        modality, into : str
+            Modality of the query, and the one that is searched.
+        where : dict, optional
+            As for the search: fewer items allow a larger radius.
+
+        Returns
+        -------
+        FalseMatchLimit
+            ``radius``, and ``false_matches``: the upper bound of the mean number of wrong hits within it.
+
+        Raises
+        ------
+        CalibrationError
+            If this cannot be promised.
+        """
+        caller = "Collection.match_limit"
+        options = SearchOptions(into, 1, where, modality, max_false_matches)
+        check_options(options, caller=caller)
+        node = None if where is None else parse(where, caller=caller)
+        with self._reading() as snapshot:
+            names = tuple(known_modality(m, snapshot.modalities, caller=caller) for m in (modality, into))
+            model, n_items = self._current_model(snapshot), len(self._index(snapshot, into, node))
+            couple = None if model.calibration is None else model.calibration.couple(*names)
+            return match_limit(model, couple, (modality, into), n_items, max_false_matches, caller=caller)
 
     def search_arrays(
         self, codes: CodeArray, *, into: str, k: int = 10, where: Mapping[str, Any] | None = None
@@ -207,9 +297,13 @@ class SearchMixin(ReadMixin):
         return ids.reshape(keys.shape), found.distances
 
     def _search_encoded(
-        self, model: HashModel, codes: CodeArray, options: SearchOptions
+        self,
+        model: HashModel,
+        codes: CodeArray,
+        options: SearchOptions,
+        values: FloatArray | None = None,
     ) -> list[list[Hit]] | None:
-        query = _query(codes, options, caller="Collection.search")
+        query = _query(codes, options, caller="Collection.search")._replace(values=values)
         return self._search(lambda snapshot: query if self._current_model(snapshot) is model else None)
 
     def _search(self, make_query: _MakeQuery) -> list[list[Hit]] | None:
@@ -238,7 +332,15 @@ class SearchMixin(ReadMixin):
         check_codes(query.codes, n_bits=snapshot.n_bits, caller=query.caller)
         modalities = self._chosen(query.into, snapshot, query.caller)
         indexes = tuple(self._index(snapshot, modality, query.where) for modality in modalities)
-        return _Scan(query, modalities, indexes, self._version)
+        options = query.options
+        # Without the modality of the query, the calibration says nothing, and the model need not be read.
+        model = None if options.modality is None else self._current_model(snapshot)
+        sizes = [(name, len(index)) for name, index in zip(modalities, indexes, strict=True)]
+        judgements = judge(model, sizes, options, caller=query.caller)
+        scale = None
+        if model is not None and query.values is not None:
+            scale = ranking_scale(model, modalities, options, caller=query.caller)
+        return _Scan(query, modalities, indexes, self._version, tuple(judgements), scale)
 
     def _index(self, snapshot: Snapshot, modality: str, where: Node | None) -> HammingIndex:
         """The index of a modality, or of the objects in it that match a filter; within a transaction."""
@@ -261,45 +363,55 @@ class SearchMixin(ReadMixin):
             with self._reading() as snapshot:
                 return snapshot, self._index(snapshot, modality, where)
 
-    def _hits(self, snapshot: Snapshot, scan: _Scan, found: list[SearchResult]) -> list[list[Hit]]:
+    def _hits(self, snapshot: Snapshot, scan: _Scan, found: list[_Found]) -> list[list[Hit]]:
         """Hits with ids and payloads, nearest first over all modalities; within a transaction."""
         stored = [snapshot.modality_codes[modality] for modality in scan.modalities]
         keys = np.hstack([codes.keys[part.ids] for codes, part in zip(stored, found, strict=True)])
         distances = np.hstack([part.distances for part in found])
+        scores = np.hstack([part.scores for part in found])
         sources = np.hstack([np.full(part.ids.shape, n) for n, part in enumerate(found)])
         if len(found) > 1:
-            order = np.argsort(distances, axis=1, kind="stable")
-            keys, distances, sources = (
-                np.take_along_axis(a, order, axis=1) for a in (keys, distances, sources)
+            order = np.argsort(-scores, axis=1, kind="stable")
+            keys, distances, scores, sources = (
+                np.take_along_axis(a, order, axis=1) for a in (keys, distances, scores, sources)
             )
         ids = np.array(snapshot.ids_of(keys.ravel()), dtype=object).reshape(keys.shape)
         payloads = fetch_payloads(self._db, keys)
-        farthest = snapshot.n_bits if scan.query.radius is None else scan.query.radius
-        rows = zip(ids.tolist(), keys.tolist(), distances.tolist(), sources.tolist(), strict=True)
+        rows = zip(*(a.tolist() for a in (ids, keys, distances, scores, sources)), strict=True)
+        judged = scan.judgements
         return [
             [
-                Hit(id_, distance, payloads.get(key, {}), scan.modalities[source])
-                for id_, key, distance, source in zip(*row, strict=True)
-                if key != scan.query.leave_out and distance <= farthest
+                Hit(
+                    id_,
+                    distance,
+                    payloads.get(key, {}),
+                    scan.modalities[source],
+                    judged[source].chance(distance),
+                    score,
+                )
+                for id_, key, distance, score, source in zip(*row, strict=True)
+                if key != scan.query.leave_out and judged[source].allows(distance)
             ][: scan.query.k]
             for row in rows
         ]
 
 
 def _query(codes: Any, options: SearchOptions, *, caller: str) -> _Query:
+    check_options(options, caller=caller)
     k = None if options.k is None else check_count(options.k, "k", caller=caller)
     radius = options.radius
     if radius is not None or k is None:
         radius = check_count(radius, "radius", caller=caller, minimum=0)
     node = None if options.where is None else parse(options.where, caller=caller)
-    return _Query(np.atleast_2d(as_array(codes, f"{caller}: codes")), options.into, k, node, caller, radius)
+    array = np.atleast_2d(as_array(codes, f"{caller}: codes"))
+    return _Query(array, options.into, k, node, caller, radius, options=options)
 
 
-def _as_rows(found: RangeResult) -> SearchResult:
+def _as_rows(found: RangeResult) -> _Found:
     """A row for each query; those with fewer hits than others end in positions at an impossible distance."""
     counts = np.diff(found.offsets)
     filled = np.arange(counts.max(initial=0)) < counts[:, None]
     ids = np.zeros(filled.shape, dtype=np.int64)
     distances = np.full(filled.shape, np.iinfo(np.uint16).max, dtype=np.uint16)
     ids[filled], distances[filled] = found.ids, found.distances
-    return SearchResult(ids, distances)
+    return _Found(ids, distances, 0.0 - distances)
