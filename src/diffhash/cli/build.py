@@ -19,7 +19,7 @@ from .options import (
     refuse_options,
 )
 from .parsing import file_or_files_by_name, files_by_name
-from .printing import megabytes, modalities_line, print_facts, print_json
+from .printing import megabytes, modalities_line, print_facts, print_json, yes_or_no
 from .progress import StepBar
 
 if TYPE_CHECKING:
@@ -167,6 +167,7 @@ def _print(result: BuildResult, *, as_json: bool) -> None:
         **result.model.to_dict(),
         "learned from": result.learned_from,
         "left out": result.left_out,
+        "calibrated": result.calibrated,
         "seconds": round(result.seconds, 2),
         "size": result.size,
     }
@@ -175,6 +176,7 @@ def _print(result: BuildResult, *, as_json: bool) -> None:
         return
     facts |= {"objects": f"{result.objects:,}", "modalities": modalities_line(facts["modalities"])}
     facts |= {"seconds": f"{result.seconds:.2f}", "size": megabytes(result.size)}
+    facts["calibrated"] = yes_or_no(result.calibrated)
     if not result.left_out:
         del facts["left out"]
     print_facts(facts)

@@ -13,7 +13,7 @@ from .progress import StepBar
 from .terminal import echo, shown
 
 if TYPE_CHECKING:
-    from ..workflows import Direction
+    from ..workflows import CalibrationCheck, Direction
 
 __all__ = ["evaluate"]
 
@@ -109,6 +109,7 @@ def _facts(found: Direction) -> dict[str, Any]:
         "NDCG low": found.ndcg_interval[0],
         "NDCG high": found.ndcg_interval[1],
         "NDCG at 10": found.ndcg_at_10,
+        **({} if found.calibration is None else {"calibration": found.calibration.to_dict()}),
     }
     if found.rank_correlation is not None and found.rank_correlation_interval is not None:
         low, high = found.rank_correlation_interval
@@ -143,8 +144,22 @@ def _print(directions: tuple[Direction, ...]) -> None:
         )
     print_table(header, rows)
     for found in directions:
+        if found.calibration is not None:
+            echo(f"{shown(found.query)} → {shown(found.into)}: {_calibration_line(found.calibration)}")
         if found.without_relevant:
             echo(
                 f"{shown(found.query)} → {shown(found.into)}: {found.without_relevant:,} queries with nothing relevant "
                 "were left out"
             )
+
+
+def _calibration_line(check: CalibrationCheck) -> str:
+    chances = (
+        "no chances" if check.error is None else f"chances of the first ten hits are off by {check.error:.3f}"
+    )
+    if check.radius is None:
+        return f"{chances}; too few counts to promise {check.promised:g} wrong hits"
+    return (
+        f"{chances}; at most {check.promised:g} wrong hits promised within distance {check.radius}, "
+        f"{check.false_matches:.2f} found there, with {check.found:.1%} of the relevant items"
+    )

@@ -10,7 +10,7 @@ import typer
 from ..workflows.options import FIT_SAMPLE
 from .options import LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Sample, Views
 from .parsing import files_by_name
-from .printing import megabytes, modalities_line, print_facts, print_json
+from .printing import megabytes, modalities_line, print_facts, print_json, yes_or_no
 from .progress import StepBar
 
 __all__ = ["fit"]
@@ -55,6 +55,7 @@ def fit(
         "model": str(result.path),
         **result.model.to_dict(),
         "learned from": result.learned_from,
+        "calibrated": result.calibrated,
         "seconds": round(result.seconds, 2),
         "size": result.size,
     }
@@ -62,4 +63,5 @@ def fit(
         print_json(facts)
         return
     facts |= {"modalities": modalities_line(facts["modalities"]), "size": megabytes(result.size)}
+    facts["calibrated"] = yes_or_no(result.calibrated)
     print_facts(facts | {"seconds": f"{result.seconds:.2f}"})

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from .options import OutputFlags
-from .printing import megabytes, modalities_line, print_facts, print_json
+from .printing import megabytes, modalities_line, print_facts, print_json, print_table
 
 __all__ = ["info"]
 
@@ -43,7 +43,36 @@ def info(
     if output.as_json:
         print_json(facts)
         return
+    calibration = facts.pop("calibration", [])
     facts["size"] = megabytes(result.size)
     if "modalities" in facts:
         facts["modalities"] = modalities_line(facts["modalities"])
     print_facts({name: f"{v:,}" if type(v) is int else v for name, v in facts.items()})
+    if calibration:
+        _print_calibration(calibration)
+
+
+def _print_calibration(facts: list[dict[str, Any]]) -> None:
+    header = [
+        "calibration",
+        "similar",
+        "dissimilar",
+        "wrong in 1,000",
+        "R@10 distance",
+        "R@10 values",
+        "rank",
+    ]
+    rows = []
+    for found in facts:
+        recalls = [found["recall by distance"], found["recall by values"]]
+        rows.append(
+            [
+                f"{found['from']} → {found['into']}",
+                found["similar"],
+                found["dissimilar"],
+                f"{found['smallest promise']:.3g}",
+                *("" if value is None else f"{value:.3f}" for value in recalls),
+                found["rank"],
+            ]
+        )
+    print_table(header, rows)

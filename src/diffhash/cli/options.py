@@ -134,9 +134,22 @@ class LearningFlags:
         ),
     ] = None
 
+    calibrate: Annotated[
+        bool | None,
+        typer.Option(
+            "--calibrate/--no-calibrate",
+            help="Fit a second time without a fifth of the objects, so that searches know how sure hits are. "
+            "Default: if there are enough objects.",
+            show_default=False,
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None
+
     def options(self, sample: int) -> LearningOptions:
         """The options for a workflow."""
-        return LearningOptions(self.method, self.bits, sample, self.seed, parse_settings(self.settings))
+        return LearningOptions(
+            self.method, self.bits, sample, self.seed, parse_settings(self.settings), self.calibrate
+        )
 
 
 def refuse_options(context: typer.Context, names: str, reason: str) -> None:

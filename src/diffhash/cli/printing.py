@@ -10,7 +10,7 @@ from typing import Any
 
 from .terminal import echo, escaped_json, shown
 
-__all__ = ["megabytes", "modalities_line", "print_facts", "print_json", "print_table"]
+__all__ = ["megabytes", "modalities_line", "print_facts", "print_json", "print_table", "yes_or_no"]
 
 
 def print_table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
@@ -54,6 +54,11 @@ def megabytes(n: int) -> str:
     if n < 10_000:
         return f"{n:,} bytes"
     return f"{n / 1e3:,.1f} kB" if n < 1e6 else f"{n / 1e6:,.1f} MB"
+
+
+def yes_or_no(value: bool) -> str:
+    """A flag for people."""
+    return "yes" if value else "no"
 
 
 def modalities_line(modalities: Sequence[Mapping[str, Any]]) -> str:

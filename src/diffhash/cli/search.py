@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..workflows.options import THUMBNAIL
+from ..workflows.options import THUMBNAIL, Ranking
 from .options import OutputFlags, refuse_options
 from .parsing import parse_where
 from .printing import print_json, print_table
@@ -59,6 +59,19 @@ def search(
         int | None,
         typer.Option(min=0, help="Only results at most this many bits away.", show_default=False),
     ] = None,
+    max_false_matches: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Only results so near that, on average, at most this many of a query are wrong. "
+            "There may be none. Needs a calibrated model.",
+            show_default=False,
+        ),
+    ] = None,
+    rank: Annotated[
+        Ranking,
+        typer.Option(help="Order by distance (hamming), by the query's real values, or by what found more."),
+    ] = Ranking.auto,
     open_page: Annotated[
         bool, typer.Option("--open", help="Write a page with the pictures, and open it on a terminal.")
     ] = False,
@@ -74,6 +87,8 @@ def search(
         diffhash search photos.dh --image star.png --into text -k 5
 
         diffhash search items.dh --vector query.npy --where 'year>=1990' --json
+
+        diffhash search photos.dh "a white star" --max-false-matches 0.5
 
         diffhash search photos.dh "a white star" --open
     """
@@ -91,6 +106,8 @@ def search(
         "k": k,
         "where": parse_where(where),
         "radius": radius,
+        "max_false_matches": max_false_matches,
+        "rank": rank.value,
     }
     from .. import workflows
 
@@ -105,7 +122,7 @@ def search(
     if output.as_json:
         print_json(_facts(result))
     else:
-        _print(result.hits)
+        _print(result.hits, result.reason)
     if open_page:
         if sys.stdout.isatty():
             typer.launch(page.resolve().as_uri())
@@ -118,9 +135,17 @@ def _facts(result: QueryResult) -> dict[str, Any]:
         "modality": result.modality,
         "into": result.into,
         "known_words": result.known_words,
+        **({} if result.reason is None else {"reason": result.reason}),
         "results": [
             [
-                {"id": hit.id, "distance": hit.distance, "modality": hit.modality, "payload": _fields(hit)}
+                {
+                    "id": hit.id,
+                    "distance": hit.distance,
+                    "chance": hit.chance,
+                    "score": hit.score,
+                    "modality": hit.modality,
+                    "payload": _fields(hit),
+                }
                 for hit in hits
             ]
             for hits in result.hits
@@ -133,12 +158,12 @@ def _fields(hit: Hit) -> dict[str, Any]:
     return {key: value for key, value in hit.payload.items() if key != THUMBNAIL}
 
 
-def _print(found: tuple[tuple[Hit, ...], ...]) -> None:
+def _print(found: tuple[tuple[Hit, ...], ...], reason: str | None) -> None:
     for number, hits in enumerate(found):
         if len(found) > 1:
             echo(f"{'' if number == 0 else chr(10)}query {number}")
         if not hits:
-            echo("nothing was found")
+            echo("nothing was found" if reason is None else f"nothing matches: {reason}")
             continue
         names: list[str] = []
         for hit in hits:
@@ -146,5 +171,20 @@ def _print(found: tuple[tuple[Hit, ...], ...]) -> None:
         # A column that repeats the id is left out.
         names = [f for f in names if any(hit.payload.get(f) not in (None, hit.id) for hit in hits)]
         names = names[:_MAX_COLUMNS]
-        rows = [[hit.distance, str(hit.id), *(hit.payload.get(f) for f in names)] for hit in hits]
-        print_table(["distance", "id", *names], rows)
+        calibrated = any(hit.chance is not None for hit in hits)
+        rows = [
+            [
+                hit.distance,
+                *([_percent(hit.chance)] if calibrated else []),
+                str(hit.id),
+                *(hit.payload.get(f) for f in names),
+            ]
+            for hit in hits
+        ]
+        print_table(["distance", *(["chance"] if calibrated else []), "id", *names], rows)
+
+
+def _percent(chance: float | None) -> str:
+    if chance is None:
+        return ""
+    return "< 1 %" if chance < 0.01 else "> 99 %" if chance > 0.99 else f"{chance:.0%}".replace("%", " %")

@@ -23,7 +23,15 @@ from ..errors import CalibrationError
 from ..model.calibration import CoupleCalibration
 from ..types import FloatArray
 
-__all__ = ["CONFIDENCE", "FEWEST_COUNTS", "FalseMatchLimit", "chance_at", "false_match_limit", "upper_rates"]
+__all__ = [
+    "CONFIDENCE",
+    "FEWEST_COUNTS",
+    "FalseMatchLimit",
+    "calibration_error",
+    "chance_at",
+    "false_match_limit",
+    "upper_rates",
+]
 
 #: A promise holds with this confidence over the choice of the held-out objects.
 CONFIDENCE = 0.95
@@ -186,6 +194,36 @@ def chance_at(
     ratio = _known_ratio(couple)
     right = matches * ratio
     return np.asarray(right / (right + (n_items - matches))) if matches < n_items else np.ones(len(ratio))
+
+
+def calibration_error(table: NDArray[Any], chances: FloatArray, k: int = 10) -> float:
+    """How far chances are off: the expected calibration error of the first ``k`` hits of every query.
+
+    Hits are put into ten intervals of their chance. The error is the mean over all hits of the difference between
+    the mean chance and the share of right hits in the interval.
+
+    Parameters
+    ----------
+    table : int array of shape (q, n_bits + 1, 2)
+        Wrong and right items of each query at each distance. Of items at the same distance that do not all belong to
+        the first k, each counts in part.
+    chances : float array of shape (n_bits + 1,)
+    k : int
+
+    Examples
+    --------
+    Two hits at distance 0, one of them right, and their chance is 0.75:
+
+    >>> calibration_error(np.array([[[1, 1], [8, 0]]]), np.array([0.75, 0.1]), k=2)
+    0.25
+    """
+    tied = table.sum(axis=2)
+    before = np.cumsum(tied, axis=1) - tied
+    part = np.clip(k - before, 0, tied) / np.maximum(tied, 1)
+    shown, right = (part * tied).sum(axis=0), (part * table[:, :, 1]).sum(axis=0)
+    bins = np.minimum((10 * chances).astype(int), 9)
+    off = np.abs(np.bincount(bins, shown * chances - right, minlength=10)).sum()
+    return float(off / max(shown.sum(), 1e-300))
 
 
 # A search needs these again and again, and a couple does not change.

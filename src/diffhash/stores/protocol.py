@@ -43,8 +43,9 @@ class Hit:
     distance: int
     payload: dict[str, Any]
     modality: str
-    chance: float | None = None
-    score: float | None = None
+    # Two hits are equal if they are the same object at the same distance.
+    chance: float | None = field(default=None, compare=False)
+    score: float | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .progress import Progress, Step
     from .results import (
         BuildResult,
+        CalibrationCheck,
         Direction,
         DuplicatesResult,
         EncodeResult,
@@ -55,6 +56,7 @@ _OWNERS = {
     "progress": ["Progress", "Step"],
     "results": [
         "BuildResult",
+        "CalibrationCheck",
         "Direction",
         "DuplicatesResult",
         "EncodeResult",
@@ -75,6 +77,7 @@ _OWNERS = {
 
 __all__ = [
     "BuildResult",
+    "CalibrationCheck",
     "Direction",
     "DuplicatesResult",
     "EncodeResult",

@@ -9,24 +9,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, InputFileError
+from ..errors import CalibrationError, InputError, InputFileError
 from ..evaluation import Evaluation, RankCorrelation, rank_correlation
 from ..evaluation import evaluate as evaluate_codes
 from ..evaluation.rank_correlation import METRICS
 from ..files import FeatureFile, encode_file, open_features, read_codes
-from ..model import HashModel
+from ..model import CoupleCalibration, HashModel
+from ..search.calibration import calibration_error, chance_at, false_match_limit
 from ..types import CodeArray, IntArray
 from .feature_files import naming_bad_rows
 from .model_files import choose_modality, load_model
 from .options import FileName, OptionError, PairFiles, check_count, check_files, check_type
 from .pair_files import check_pair_files, read_labels_of_rows, read_pair_files
 from .progress import Progress, StepCounter
-from .results import Direction, EvaluateResult
+from .results import CalibrationCheck, Direction, EvaluateResult
 
 __all__ = ["evaluate"]
 
 #: Objects of a modality whose features are compared with their codes.
 _MOST_OBJECTS = 2_000
+#: Mean number of wrong hits of a query in the promise that is checked.
+PROMISED = 1.0
 
 
 def evaluate(
@@ -94,10 +97,11 @@ def evaluate(
             "evaluate: retrieval within a modality needs `labels`: a query must not find itself."
         )
     files: dict[str, FeatureFile] = {}
+    calibration = None
     if model is not None and views:
         loaded = load_model(model)
         files = {name: open_features(os.fspath(source)) for name, source in views.items()}
-        encoded = _encode(loaded, files, progress)
+        calibration, encoded = loaded.calibration, _encode(loaded, files, progress)
     else:
         encoded = _read(codes or {})
     relevant = _Relevance(pair_files, {name: len(rows) for name, rows in encoded.items()})
@@ -106,7 +110,8 @@ def evaluate(
         found = relevant.evaluate(encoded, a, b, rows)
         compared = a == b and a in files and len(encoded[a]) > 1
         distances = _compare_distances(encoded[a], files[a], metric, seed) if compared else None
-        directions.append(_direction(a, b, found, len(encoded[b]), distances))
+        couple = None if calibration is None else calibration.couple(a, b)
+        directions.append(_direction(a, b, found, len(encoded[b]), distances, couple))
     return EvaluateResult(tuple(directions))
 
 
@@ -196,7 +201,12 @@ class _Relevance:
 
 
 def _direction(
-    a: str, b: str, result: Evaluation, n_items: int, distances: RankCorrelation | None
+    a: str,
+    b: str,
+    result: Evaluation,
+    n_items: int,
+    distances: RankCorrelation | None,
+    couple: CoupleCalibration | None,
 ) -> Direction:
     k = min(10, n_items)
     return Direction(
@@ -216,4 +226,19 @@ def _direction(
         ndcg_at_10=result.mean_ndcg_at(k),
         rank_correlation=None if distances is None else distances.value,
         rank_correlation_interval=None if distances is None else distances.confidence_interval(),
+        calibration=None if couple is None else _check_calibration(result, n_items, couple),
     )
+
+
+def _check_calibration(result: Evaluation, n_items: int, couple: CoupleCalibration) -> CalibrationCheck:
+    """Compare chances and a promise with what happened. Codes in files may have padding bits, which never differ."""
+    table = result.table[:, : couple.counts.shape[-1]]
+    chances = chance_at(couple, n_items)
+    error = None if chances is None else calibration_error(table, chances)
+    try:
+        limit = false_match_limit(couple, n_items, PROMISED, caller="evaluate")
+    except CalibrationError:
+        return CalibrationCheck(error, PROMISED, None, None, None)
+    wrong, right = table[:, : limit.radius + 1].sum(axis=1).T
+    found = float(right.sum() / max(int(table[:, :, 1].sum()), 1))
+    return CalibrationCheck(error, PROMISED, limit.radius, float(wrong.mean()), found)

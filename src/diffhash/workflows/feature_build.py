@@ -112,7 +112,15 @@ def build_features(
         arrays = {name: file.array() for name, file in files.items()}
         sample = learning.sample_size(BUILD_SAMPLE)
         with naming_bad_rows(files.values()):
-            learned = learn(hasher, arrays, pairs, sample=sample, seed=learning.seed, progress=progress)
+            learned = learn(
+                hasher,
+                arrays,
+                pairs,
+                sample=sample,
+                seed=learning.seed,
+                calibrate=learning.calibrate,
+                progress=progress,
+            )
         del arrays
         learned_from, used = learned.learned_from, learned.model
     else:
@@ -133,6 +141,7 @@ def build_features(
         left_out=0,
         seconds=time.perf_counter() - start,
         size=out.stat().st_size,
+        calibrated=used.calibration is not None,
     )
 
 

@@ -72,7 +72,15 @@ def fit(
     pairs = read_pair_files(pair_files, n_rows)
     sample = learning.sample_size(FIT_SAMPLE)
     with naming_bad_rows(files.values()):
-        learned = learn(hasher, arrays, pairs, sample=sample, seed=learning.seed, progress=progress)
+        learned = learn(
+            hasher,
+            arrays,
+            pairs,
+            sample=sample,
+            seed=learning.seed,
+            calibrate=learning.calibrate,
+            progress=progress,
+        )
     learned.model.save(out)
     return FitResult(
         path=out,
@@ -80,4 +88,5 @@ def fit(
         learned_from=learned.learned_from,
         seconds=learned.seconds,
         size=out.stat().st_size,
+        calibrated=learned.model.calibration is not None,
     )

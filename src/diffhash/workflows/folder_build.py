@@ -102,7 +102,7 @@ def build_folder(
     reader = PictureReader(data.pictures, PictureKind(kind), thumbnails, skip)
     sample = _read_sample(reader, data, learning, progress)
     _check_enough(sample.captions, captions)
-    learned = _learn(hasher, reader, sample, progress)
+    learned = _learn(hasher, reader, sample, learning.calibrate, progress)
     features = dict(zip(sample.pictures, sample.features, strict=True))
     del sample  # so that the memory of the features is free when all of them are written
     n_objects, data = _write(out, learned.model, data, reader, features, progress)
@@ -114,6 +114,7 @@ def build_folder(
         left_out=data.n_left_out,
         seconds=time.perf_counter() - start,
         size=out.stat().st_size,
+        calibrated=learned.model.calibration is not None,
     )
 
 
@@ -176,13 +177,19 @@ def _read_blocks(
         counter.advance(len(block))
 
 
-def _learn(hasher: BaseHasher, reader: PictureReader, sample: _Sample, progress: Progress | None) -> Learned:
+def _learn(
+    hasher: BaseHasher,
+    reader: PictureReader,
+    sample: _Sample,
+    calibrate: bool | None,
+    progress: Progress | None,
+) -> Learned:
     texts = [caption.text for caption in sample.captions]
     words = _fit_words(texts)
     places = {name: place for place, name in enumerate(sample.pictures)}
     positive = ([places[caption.picture] for caption in sample.captions], np.arange(len(texts)))
     views = {"image": sample.features, "text": scipy.sparse.csr_array(words.transform(texts))}
-    learned = learn(hasher, views, Pairs(positive), sample=0, seed=0, progress=progress)
+    learned = learn(hasher, views, Pairs(positive), sample=0, seed=0, calibrate=calibrate, progress=progress)
     model = learned.model.with_featurizers({"image": reader.featurizer, "text": words})
     return Learned(model, learned.learned_from, learned.seconds)
 

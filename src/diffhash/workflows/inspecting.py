@@ -14,6 +14,7 @@ from ..files.arrays import npz_names, read_array_header
 from ..files.parquet import open_parquet
 from ..model import HashModel
 from ..search import HammingIndex
+from ..search.calibration import upper_rates
 from ..stores import Collection
 from .feature_files import find_not_finite
 from .file_kinds import FileKind, file_kind
@@ -69,13 +70,36 @@ def _with_text_keys(value: Any) -> Any:
 
 def _report_of(model: HashModel) -> dict[str, Any]:
     """What the fit chose and how accurate it expects to be, if the model knows."""
+    found = _calibration_of(model)
     report = model.report
     if report is None:
-        return {}
-    found: dict[str, Any] = {"chosen": report.chosen}
+        return found
+    found |= {"chosen": report.chosen}
     if report.expected is not None and report.chance is not None:
         found["expected"] = f"{report.measure} {report.expected:.3f}, by chance {report.chance:.3f}"
     return found | ({"notes": "; ".join(report.notes)} if report.notes else {})
+
+
+def _calibration_of(model: HashModel) -> dict[str, Any]:
+    """What the calibration knows about each direction of a search, if there is one."""
+    if model.calibration is None:
+        return {}
+    facts = []
+    for (query, into), couple in model.calibration.couples.items():
+        bounds, _ = upper_rates(couple.counts[0])
+        facts.append(
+            {
+                "from": query,
+                "into": into,
+                "similar": couple.n_similar,
+                "dissimilar": couple.n_dissimilar,
+                "smallest promise": float(1000 * bounds[0]),
+                "recall by distance": couple.recall_hamming,
+                "recall by values": couple.recall_asymmetric,
+                "rank": "asymmetric" if couple.prefers_asymmetric else "hamming",
+            }
+        )
+    return {"calibration": facts}
 
 
 def _collection_info(source: Source) -> tuple[ModelInfo | None, dict[str, Any]]:

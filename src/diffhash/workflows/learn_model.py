@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ..errors import PairsError
 from ..hashers import BaseHasher, BoostedHash, DiffHash, KernelDiffHash, RefinedHash
 from ..model import HashModel
 from ..pairs import Pairs
@@ -59,9 +60,13 @@ def learn(
     *,
     sample: int,
     seed: int,
+    calibrate: bool | None,
     progress: Progress | None,
 ) -> Learned:
-    """Fit a hasher, on a sample if there are more objects (or listed pairs) than ``sample``; 0 takes all."""
+    """Fit a hasher, on a sample if there are more objects (or listed pairs) than ``sample``; 0 takes all.
+
+    ``calibrate`` is that of :class:`LearningOptions`.
+    """
     n_rows = {name: view.shape[0] for name, view in views.items()}
     learned_from = describe_pairs(pairs, n_rows)
     available = max(n_rows.values()) if pairs.positive is None else len(pairs.positive[0])
@@ -72,6 +77,14 @@ def learn(
         learned_from = f"a sample of {describe_pairs(pairs, n_drawn)} out of {learned_from}"
     start = time.perf_counter()
     _fit(hasher, views, pairs, progress)
+    if calibrate is not False:
+        report(progress, Step("calibrating"))
+        try:
+            hasher.calibrate(views, pairs)
+        except PairsError:
+            # Too few objects to hold some out.
+            if calibrate:
+                raise
     return Learned(hasher.model_, learned_from, time.perf_counter() - start)
 
 

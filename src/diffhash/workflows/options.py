@@ -23,6 +23,7 @@ __all__ = [
     "OptionError",
     "PairFiles",
     "PictureKind",
+    "Ranking",
     "check_count",
     "check_files",
     "check_type",
@@ -63,6 +64,14 @@ class PictureKind(StrEnum):
 
     photo = "photo"
     drawing = "drawing"
+
+
+class Ranking(StrEnum):
+    """Orders of the hits of a search."""
+
+    auto = "auto"
+    hamming = "hamming"
+    asymmetric = "asymmetric"
 
 
 @dataclass(frozen=True)
@@ -122,6 +131,9 @@ class LearningOptions:
         Seed of everything that is random.
     settings : dict
         Other parameters of the method, such as ``{"n_landmarks": 500}``.
+    calibrate : bool, optional
+        Fit a second time without a fifth of the objects, for chances and promises of searches. By default
+        this is done if there are enough objects; with True it is an error if there are not.
 
     Raises
     ------
@@ -139,6 +151,7 @@ class LearningOptions:
     sample: int | None = None
     seed: int = 0
     settings: Mapping[str, Any] = field(default_factory=dict)
+    calibrate: bool | None = None
 
     def __post_init__(self) -> None:
         if self.method not in list(MethodName):
@@ -148,6 +161,8 @@ class LearningOptions:
             check_count(self.sample, "sample")
         check_count(self.seed, "seed")
         check_type(self.settings, "settings", Mapping)
+        if self.calibrate is not None:
+            check_type(self.calibrate, "calibrate", bool)
 
     def sample_size(self, default: int) -> int:
         """The sample, or the default of a workflow."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BuildResult",
+    "CalibrationCheck",
     "Direction",
     "DuplicatesResult",
     "EncodeResult",
@@ -94,6 +95,8 @@ class FitResult(Result):
         Time of learning.
     size : int
         Bytes of the file.
+    calibrated : bool
+        Whether the model can give chances and promises.
     """
 
     path: Path
@@ -101,6 +104,7 @@ class FitResult(Result):
     learned_from: str
     seconds: float
     size: int
+    calibrated: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,8 @@ class BuildResult(Result):
     seconds : float
     size : int
         Bytes of the file.
+    calibrated : bool
+        Whether the model can give chances and promises.
     """
 
     path: Path
@@ -129,6 +135,7 @@ class BuildResult(Result):
     left_out: int
     seconds: float
     size: int
+    calibrated: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,6 +166,8 @@ class QueryResult(Result):
         One tuple for each query, nearest first.
     known_words : bool
         False if the query is text and no training text contains any of its words.
+    reason : str or None
+        Why nothing was found for a query, in plain words; None if every query has hits.
     """
 
     query: str
@@ -166,6 +175,32 @@ class QueryResult(Result):
     into: str
     hits: tuple[tuple[Hit, ...], ...]
     known_words: bool = True
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class CalibrationCheck(Result):
+    """Chances and promises of a calibrated model, compared with what happened.
+
+    Attributes
+    ----------
+    error : float or None
+        Expected calibration error of the chances of the first ten hits. None if the calibration gives no chances.
+    promised : float
+        Mean number of wrong hits that was asked for.
+    radius : int or None
+        Radius that promises it; -1 if no radius does, None if the counts are too few.
+    false_matches : float or None
+        Mean number of wrong hits of a query within the radius.
+    found : float or None
+        Share of the relevant items within the radius.
+    """
+
+    error: float | None
+    promised: float
+    radius: int | None
+    false_matches: float | None
+    found: float | None
 
 
 @dataclass(frozen=True)
@@ -198,6 +233,8 @@ class Direction(Result):
         distances of the features.
     rank_correlation_interval : (float, float) or None
         95 % interval of it over the objects.
+    calibration : CalibrationCheck or None
+        How well the calibration of the model holds for these objects; None without a calibrated model.
     """
 
     query: str
@@ -216,6 +253,7 @@ class Direction(Result):
     ndcg_at_10: float
     rank_correlation: float | None = None
     rank_correlation_interval: tuple[float, float] | None = None
+    calibration: CalibrationCheck | None = None
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..input_files import check_regular_file, reading
 from ..model import HashModel
+from ..search.calibration import FalseMatchLimit
 from ..stores import Collection
 from .model_files import choose_modality, open_collection
 from .options import FileName, OptionError, check_count
@@ -42,6 +43,8 @@ def search(
     k: int = 10,
     where: Mapping[str, Any] | None = None,
     radius: int | None = None,
+    max_false_matches: float | None = None,
+    rank: str = "auto",
 ) -> QueryResult:
     """Search a collection. Exactly one of ``text``, ``image``, ``vector`` and ``item`` is given.
 
@@ -66,6 +69,10 @@ def search(
         Filter on payloads, see :meth:`diffhash.Collection.search`.
     radius : int, optional
         Only hits at most this far away.
+    max_false_matches : float, optional
+        Only hits within a radius in which a query has, on average, at most so many wrong hits.
+    rank : {"auto", "hamming", "asymmetric"}
+        Order of the hits, see :meth:`diffhash.Collection.search`. Items are always ranked by distance.
 
     Examples
     --------
@@ -102,15 +109,20 @@ def search(
             "where": where,
             "radius": radius,
         }
+        options["max_false_matches"] = max_false_matches
         known_words = True
         if stored_id is not None:
             hits = [store.search_item(stored_id, **options)]
         elif vectors is not None:
-            hits = store.search(vectors, **options)
+            hits = store.search(vectors, **options, rank=rank)
         else:
             known_words = text is None or bool(abs(store.model.featurize([text], modality=modality)).sum())
             raw = text if image is None else _existing_picture(image)
-            hits = store.search_raw([raw], **options)
+            hits = store.search_raw([raw], **options, rank=rank)
+        reason = None
+        if max_false_matches is not None and not all(hits):
+            limit = store.match_limit(max_false_matches, modality=modality, into=into, where=where)
+            reason = _why_nothing(limit, max_false_matches)
     query = next(value for value in (text, image, vector, item) if value is not None)
     return QueryResult(
         query=os.fspath(query) if isinstance(query, os.PathLike) else str(query),
@@ -118,6 +130,19 @@ def search(
         into=into,
         hits=tuple(tuple(found) for found in hits),
         known_words=known_words,
+        reason=reason,
+    )
+
+
+def _why_nothing(limit: FalseMatchLimit, max_false_matches: float) -> str:
+    if limit.radius < 0:
+        return (
+            f"even items with the same code as a query would be wrong too often ({limit.false_matches:.3g} wrong hits "
+            f"per query, {max_false_matches:g} allowed)"
+        )
+    return (
+        f"no item is within distance {limit.radius}, and beyond it there would be more than {max_false_matches:g} "
+        "wrong hits per query"
     )
 
 
