@@ -69,6 +69,11 @@ def distance_model():
     return dh.KernelDiffHash(n_bits=2, n_landmarks=10, metric={"x": manhattan, "y": "euclidean"})
 
 
+def calibrated_model():
+    """A model with distance counts of held-out pairs."""
+    return dh.BoostedHash(n_bits=9, n_directions=2, sample_size=(200, 400))
+
+
 def raw_inputs():
     """Texts and grey pictures; equal rows are pairs. Pixels are whole numbers."""
     rng = np.random.default_rng(11)
@@ -110,6 +115,15 @@ def main():
         codes = {m: hasher.encode_raw(raw, modality=m) for m, raw in raw_inputs().items()}
         np.savez(raw_path.with_suffix(".npz"), **codes)
     labels = inputs("")[1]
+    calibrated_path = FOLDER / "calibrated-v1.dhm"
+    if not calibrated_path.exists():
+        views = inputs("")[0]
+        hasher = calibrated_model().fit(views, dh.Pairs.from_labels(labels, labels), calibrate=True)
+        hasher.save(calibrated_path)
+        np.savez(
+            calibrated_path.with_suffix(".npz"),
+            **{m: hasher.encode(X, modality=m) for m, X in views.items()},
+        )
     versions = {name: (1, hasher) for name, hasher in models().items()} | {"distance": (3, distance_model())}
     for name, (version, hasher) in versions.items():
         path = FOLDER / f"{name}-v{version}.dhm"

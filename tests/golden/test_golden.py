@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import diffhash as dh
+from diffhash.model import HashModel
 from diffhash.model.file import FORMAT_VERSION, unpack_model
+from diffhash.search.calibration import chance_at, false_match_limit
 
 from .make import distance_model, inputs, manhattan, many_inputs, many_model, models, raw_inputs
 
@@ -45,8 +47,21 @@ def test_golden_file_with_featurizers_encodes_raw_objects(path):
         )
 
 
+def test_golden_file_with_calibration_gives_the_same_counts_chances_and_radius():
+    model = HashModel.load(Path(__file__).parent / "calibrated-v1.dhm")
+    couple = model.calibration.couple("y", "x")
+
+    assert (couple.n_similar, couple.n_dissimilar) == (50, 94)
+    assert list(model.calibration.couples) == [("x", "y"), ("y", "x"), ("x", "x"), ("y", "y")]
+    assert chance_at(couple, 100).round(3).tolist() == [0.99] * 5 + [0.005] * 5
+    assert false_match_limit(couple, 100, 90.0, caller="test").radius == 6
+
+
 def test_every_method_has_a_golden_file_of_each_format_that_it_writes():
-    names = {f"{name}-v1" for name in (*models(), "raw")} | {"many-v2", f"distance-v{FORMAT_VERSION}"}
+    names = {f"{name}-v1" for name in (*models(), "raw", "calibrated")} | {
+        "many-v2",
+        f"distance-v{FORMAT_VERSION}",
+    }
     assert {path.stem for path in FILES} >= names
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+from ..errors import ParameterError
 from ..model import HashModel
 from ..native import pack_signs
 from ..types import CodeArray, FloatArray
@@ -322,6 +323,10 @@ class HashedStore(ABC):
         """Codes of queries, and their real values if the search ranks by them."""
         modality = options.modality
         if isinstance(query, Mapping):
+            if options.rank == "asymmetric":
+                raise ParameterError(
+                    f'{caller}: rank="asymmetric" is for queries of one modality, got {len(query)}. Leave it out.'
+                )
             return fuse_queries(model, query, modality, self.fused_modality, raw=raw, caller=caller), None
         into = self.modalities if options.into is None else (options.into,)
         if ranking_scale(model, into, options, caller=caller) is None:

@@ -51,7 +51,7 @@ class Judgement:
 
 def check_options(options: SearchOptions, *, caller: str) -> None:
     """Raise unless the options that concern the calibration are valid."""
-    if options.rank not in _RANKINGS:
+    if not isinstance(options.rank, str) or options.rank not in _RANKINGS:
         raise ParameterError(
             f'{caller}: rank must be "auto", "hamming" or "asymmetric", got {options.rank!r:.60}.'
         )
@@ -83,13 +83,15 @@ def ranking_scale(
     options : SearchOptions
     caller : str
     """
-    slopes, query = model.fusion_slopes, options.modality
-    if options.rank == "asymmetric" and (slopes is None or query not in slopes):
+    slopes = model.fusion_slopes or {}
+    # The model is going to say what is wrong with a modality that is not a string.
+    query = options.modality if isinstance(options.modality, str) else None
+    if options.rank == "asymmetric" and query not in slopes:
         raise CalibrationError(
             f'{caller}: rank="asymmetric" needs a calibrated model, and a query of one of its modalities. '
             "Fit with calibrate=True, or call hasher.calibrate."
         )
-    if options.rank == "hamming" or slopes is None or query not in slopes:
+    if options.rank == "hamming" or query is None or query not in slopes:
         return None
     if options.rank == "auto":
         couples = [_couple(model, query, name) for name in into]
@@ -157,4 +159,6 @@ def match_limit(
 
 def _couple(model: HashModel, query: str | None, into: str) -> CoupleCalibration | None:
     calibration = model.calibration
-    return None if calibration is None else calibration.couple(query, into)
+    if calibration is None or not isinstance(query, str) or not isinstance(into, str):
+        return None
+    return calibration.couple(query, into)

@@ -96,6 +96,9 @@ def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
         "k": 5,
         "into": None,
         "radius": rng.choice([None, 0, 1, 9]),
+        "max_false_matches": rng.choice([None, None, 0.1, 20.0, -1.0]),
+        "expected_matches": rng.choice([None, 3.0, 1e9]),
+        "rank": rng.choice(["auto", "hamming", "asymmetric"]),
     }
     for name in rng.sample(sorted(arguments), rng.choice([0, 1, 1, 2])):
         arguments[name] = rng.choice([hostile_object, hostile_array])(rng)
@@ -103,6 +106,8 @@ def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
     search = {name: arguments[name] for name in ("where", "k", "into", "radius")}
     near = {name: arguments[name] for name in ("where", "into", "radius")}
     plain = {name: arguments[name] for name in ("where", "k", "into")}
+    judged = search | {name: arguments[name] for name in ("max_false_matches", "expected_matches")}
+    ranked = judged | {"rank": arguments["rank"]}
     id_ = arguments["ids"][0] if isinstance(arguments["ids"], list) and arguments["ids"] else arguments["ids"]
     return rng.choice(
         [
@@ -121,10 +126,14 @@ def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
             lambda: collection.delete(arguments["ids"], modality=arguments["into"]),
             lambda: collection.get(arguments["ids"]),
             lambda: id_ in collection,
-            lambda: collection.search_codes(arguments["codes"], **search),
-            lambda: collection.search_item(id_, **search),
-            lambda: collection.search(hostile_array(rng), modality=arguments["modality"], **search),
-            lambda: collection.search(hostile_views(rng), **search),
+            lambda: collection.search_codes(arguments["codes"], modality=arguments["modality"], **judged),
+            lambda: collection.search_item(id_, **judged),
+            lambda: collection.search(hostile_array(rng), modality=arguments["modality"], **ranked),
+            lambda: collection.search(np.ones((n, 6)), modality=arguments["modality"], **ranked),
+            lambda: collection.search(hostile_views(rng), **ranked),
+            lambda: collection.match_limit(
+                arguments["max_false_matches"], modality=arguments["modality"], into=arguments["into"]
+            ),
             lambda: collection.add(
                 hostile_views(rng),
                 modality=rng.choice([None, "xy", arguments["modality"]]),

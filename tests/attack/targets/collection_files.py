@@ -16,7 +16,7 @@ import diffhash as dh
 from diffhash import workflows
 from diffhash.errors import DiffhashError
 from diffhash.stores.sqlite.schema import FORMAT_VERSION
-from tests.golden.make_collections import FUSED, IDS, contents, fill, fill_fused
+from tests.golden.make_collections import FUSED, IDS, contents, fill, fill_fused, views
 
 from ..case import Use, WrongAnswerError, attempt
 from ..mutate import mutate_bytes
@@ -39,6 +39,10 @@ def bases() -> list[tuple[Path, Any]]:
             (fill if fused is None else fill_fused)(collection, names)
             expected = read_everything(collection)
         files.append((path, expected))
+    calibrated = dh.DiffHash(n_bits=2).fit(views(), dh.Pairs.aligned(60), calibrate=True)
+    with dh.Collection.create(folder / "calibrated.dh", calibrated) as collection:
+        fill(collection, IDS["numbers"])
+        files.append((folder / "calibrated.dh", read_everything(collection)))
     old = [path for path in sorted(GOLDEN.glob("*.dh")) if not path.stem.endswith(f"-v{FORMAT_VERSION}")]
     return files + [(path, None) for path in old]
 

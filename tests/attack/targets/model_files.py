@@ -15,8 +15,9 @@ import diffhash as dh
 from diffhash import workflows
 from diffhash.model.file import _checksum, is_model_file
 from diffhash.model.serialization import load_model
+from diffhash.search.calibration import chance_at, false_match_limit
 
-from ..case import Use, attempt
+from ..case import Use, WrongAnswerError, attempt
 from ..mutate import hostile_text, json_bytes, mutate_bytes, mutate_json
 from ..paths import GOLDEN
 
@@ -155,6 +156,11 @@ def use(path: Path) -> bool:
         attempt(hasher.project, features.astype(np.float32), modality=modality)
         for raw in (["a light bar", "\0"], [np.zeros((9, 5), dtype=np.uint8)]):
             attempt(hasher.encode_raw, raw, modality=modality)
+    for couple in model.calibration.couples.values() if model.calibration is not None else ():
+        chances = attempt(chance_at, couple, 100)
+        if chances is not None and not ((chances >= 0) & (chances <= 1)).all():
+            raise WrongAnswerError("a chance is not between 0 and 1")
+        attempt(false_match_limit, couple, 100, 10.0, caller="attack")
     again = path.with_name("again.dhm")
     if attempt(hasher.save, again) is None and again.exists():
         attempt(dh.load, again)

@@ -260,8 +260,10 @@ class SearchMixin(ReadMixin):
         node = None if where is None else parse(where, caller=caller)
         with self._reading() as snapshot:
             names = tuple(known_modality(m, snapshot.modalities, caller=caller) for m in (modality, into))
-            model, n_items = self._current_model(snapshot), len(self._index(snapshot, into, node))
-            couple = None if model.calibration is None else model.calibration.couple(*names)
+            n_items = len(self._index(snapshot, into, node))
+            model = self._current_model(snapshot) if snapshot.has_model else None
+            calibration = None if model is None else model.calibration
+            couple = None if calibration is None else calibration.couple(*names)
             return match_limit(model, couple, (modality, into), n_items, max_false_matches, caller=caller)
 
     def search_arrays(
@@ -334,7 +336,8 @@ class SearchMixin(ReadMixin):
         indexes = tuple(self._index(snapshot, modality, query.where) for modality in modalities)
         options = query.options
         # Without the modality of the query, the calibration says nothing, and the model need not be read.
-        model = None if options.modality is None else self._current_model(snapshot)
+        known = options.modality is not None and snapshot.has_model
+        model = self._current_model(snapshot) if known else None
         sizes = [(name, len(index)) for name, index in zip(modalities, indexes, strict=True)]
         judgements = judge(model, sizes, options, caller=query.caller)
         scale = None
