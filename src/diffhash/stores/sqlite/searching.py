@@ -255,7 +255,7 @@ class SearchMixin(ReadMixin):
             If this cannot be promised.
         """
         caller = "Collection.match_limit"
-        options = SearchOptions(into, 1, where, modality, max_false_matches)
+        options = SearchOptions(into, 1, where, modality=modality, max_false_matches=max_false_matches)
         check_options(options, caller=caller)
         node = None if where is None else parse(where, caller=caller)
         with self._reading() as snapshot:
