@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
 
 
 def views(folder, prefix=""):
-    return [part for m in "xy" for part in ("--view", f"{m}={folder / prefix}{m}.npy")]
+    return [part for m in "xy" for part in ("--view", f"{m}={folder}/{prefix}{m}.npy")]
 
 
 @pytest.fixture(scope="module")
