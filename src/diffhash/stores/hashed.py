@@ -272,4 +272,8 @@ class HashedStore(ABC):
         if isinstance(query, Mapping):
             caller = f"{type(self).__name__}.{'search_raw' if raw else 'search'}"
             return fuse_queries(model, query, modality, self.fused_modality, raw=raw, caller=caller)
-        return model.encode_raw(query, modality) if raw else model.encode(as_rows(query), modality)
+        return (
+            model.encode_raw(query, modality=modality)
+            if raw
+            else model.encode(as_rows(query), modality=modality)
+        )
