@@ -58,7 +58,7 @@ def test_two_sets_have_pairs_of_different_objects(sets, radius, max_pairs):
     )
 
     join = CodeJoin(codes, others if len(others) else others.reshape(0, codes.shape[1]), radius, caller="x")
-    found = find_duplicates(join, radius, (ids, other_ids), max_pairs=max_pairs, caller="x")
+    found = find_duplicates(join, (ids, other_ids), max_pairs=max_pairs, caller="x")
 
     _check(found, pairs, radius, max_pairs)
 
@@ -66,7 +66,10 @@ def test_two_sets_have_pairs_of_different_objects(sets, radius, max_pairs):
 def _check(found, pairs, radius, max_pairs):
     listed = list(zip(found.distances.tolist(), found.first.tolist(), found.second.tolist(), strict=True))
     assert listed == pairs[:max_pairs]
-    assert found.counts.tolist() == [sum(d == wanted for d, _, _ in pairs) for wanted in range(radius + 1)]
+    assert found.counts.tolist() == [
+        sum(d == wanted for d, _, _ in pairs) for wanted in range(len(found.counts))
+    ]
+    assert len(found.counts) == found.radius + 1 <= radius + 1
     assert found.n_pairs == len(pairs)
     expected = {frozenset(s) for s in joins.clusters([(i, j) for _, i, j in pairs])}
     assert {frozenset(c.tolist()) for c in found.clusters} == expected

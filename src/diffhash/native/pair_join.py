@@ -71,7 +71,8 @@ class CodeJoin:
         if right is not None:
             others = argument_checks.check_queries(right, width, 8 * width, caller=caller, name="right")
             check_padding(others, self._n_bits, caller=caller)
-        self._radius = min(check_count(radius, "radius", caller=caller, minimum=0), 8 * width)
+        #: At most the number of bits: no two codes are farther apart.
+        self.radius = min(check_count(radius, "radius", caller=caller, minimum=0), self._n_bits)
         self._threads = thread_count(n_threads, caller=caller)
         self._backend, self._kernel = dispatch.choose(kernel)
         self._progress = progress
@@ -92,7 +93,7 @@ class CodeJoin:
         left, right = self.left.codes, self.right.codes
         if not len(left) or not len(right):
             return
-        masks = choose_masks(left, None if self.is_self else right, self._n_bits, self._radius)
+        masks = choose_masks(left, None if self.is_self else right, self._n_bits, self.radius)
         for number in range(len(masks)):
             yield from self._pass(masks[: number + 1], (number, len(masks)), limit)
 
@@ -110,7 +111,7 @@ class CodeJoin:
         n, todo = len(rows), np.array([[0, len(rows)]], dtype=np.int64)
         while len(todo):
             i, j, distances, rest = self._backend.join(
-                codes, other_codes, first, last, todo, self._radius, masks, limit, self._threads, self._kernel
+                codes, other_codes, first, last, todo, self.radius, masks, limit, self._threads, self._kernel
             )
             # The extension returns C's long long, which NumPy treats as a type other than int64.
             todo = rest.view(np.int64).reshape(-1, 2)

@@ -29,10 +29,11 @@ class Duplicates:
     Attributes
     ----------
     radius : int
+        At most the number of bits.
     first, second : arrays of shape (p,)
         Ids of the pairs, nearest first. Row numbers if there are no ids; strings are in an array of objects.
     distances : uint16 array of shape (p,)
-    counts : int64 array of shape (radius + 1,)
+    counts : int64 array of shape (min(radius, n_bits) + 1,)
         Number of pairs at each distance. It counts all pairs, also if not all are listed.
     members : array of shape (m,)
         Ids of all objects that are in a cluster, cluster by cluster.
@@ -109,12 +110,11 @@ def duplicates(
     numbers = np.arange(n) if ids is None else argument_checks.check_ids(ids, n, caller=caller)
     if ids is not None and len(np.unique(numbers)) != n:
         raise InputError(f"{caller}: ids must be unique.")
-    return find_duplicates(join, radius, (numbers, numbers), max_pairs=max_pairs, caller=caller)
+    return find_duplicates(join, (numbers, numbers), max_pairs=max_pairs, caller=caller)
 
 
 def find_duplicates(
     join: CodeJoin,
-    radius: int,
     keys: tuple[NDArray[np.int64], NDArray[np.int64]],
     *,
     max_pairs: int,
@@ -135,7 +135,7 @@ def find_duplicates(
     left, right = (np.searchsorted(objects, part) for part in keys)
     connected = _Clusters(join, len(objects), left, right)
     nearest = _NearestPairs(max_pairs, len(objects))
-    counts = np.zeros(min(radius, 8 * join.left.codes.shape[1]) + 1, dtype=np.int64)
+    counts = np.zeros(join.radius + 1, dtype=np.int64)
     if join.is_self:
         sizes = join.left.sizes
         counts[0] += int((sizes * (sizes - 1) // 2).sum())
@@ -152,11 +152,11 @@ def find_duplicates(
     first, second, distances = nearest.ordered()
     members, starts = connected.clusters()
     return Duplicates(
-        radius,
+        join.radius,
         to_ids(objects[first]),
         to_ids(objects[second]),
         distances,
-        np.pad(counts, (0, radius + 1 - len(counts))),
+        counts,
         to_ids(objects[members]),
         starts,
     )

@@ -330,7 +330,8 @@ class HashedStore(ABC):
             return fuse_queries(model, query, modality, self.fused_modality, raw=raw, caller=caller), None
         into = self.modalities if options.into is None else (options.into,)
         if ranking_scale(model, into, options, caller=caller) is None:
-            codes = model.encode_raw(query, modality) if raw else model.encode(as_rows(query), modality)
+            encode = model.encode_raw if raw else model.encode
+            codes = encode(query if raw else as_rows(query), modality=modality)
             return codes, None
         features = model.featurize(query, modality) if raw else as_rows(query)
         values = model.project(features, modality)

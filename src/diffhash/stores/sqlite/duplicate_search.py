@@ -81,7 +81,7 @@ class DuplicatesMixin(ReadMixin):
                 return ids
 
             return find_duplicates(
-                join, radius, (keys, other_keys), max_pairs=max_pairs, caller=caller, to_ids=to_ids
+                join, (keys, other_keys), max_pairs=max_pairs, caller=caller, to_ids=to_ids
             )
 
     def _modality_to_compare(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -144,7 +144,7 @@ def check_description(n_bits: Any, modalities: Any, *, caller: str) -> tuple[int
             'such as n_bits=256, modalities=("image",). Nothing was written.'
         )
     bits = check_count(n_bits, "n_bits", caller=caller, maximum=MAX_BITS)
-    names = () if isinstance(modalities, str) or not isinstance(modalities, Iterable) else tuple(modalities)
+    names = tuple(modalities) if isinstance(modalities, list | tuple) else ()
     named = all(isinstance(name, str) and name and name.isprintable() for name in names)
     if not names or not named or len(set(names)) != len(names):
         raise ParameterError(
