@@ -1,7 +1,8 @@
 """Make the golden codes of RefinedHash: ``python -m tests.golden.make_refined_codes``.
 
-They are the codes of one and of two modalities, made before RefinedHash learned from many. The file is kept
-and never made again, see :mod:`.make_codes`.
+They are the codes of one and of two modalities. The file was made before RefinedHash learned from many modalities, and
+again when its fit to pairs got a contrastive refinement. Make it again only if a fit is meant to change, and say so in
+the changelog.
 """
 
 from __future__ import annotations

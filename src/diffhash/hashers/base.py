@@ -213,9 +213,10 @@ class BaseHasher(BaseEstimator, ABC):
 
         Notes
         -----
-        The new view is regressed to the mean codes of its partners; representation (linear or kernel) and
-        ridge have the smallest error on left-out objects. The result is refined with the old codes frozen if
-        that finds held-out objects better. If the model was calibrated, so is the new modality.
+        The new view is regressed to the mean codes of its partners, or to their projections if that is better
+        on held-out pairs; representation (linear or kernel) and ridge have the smallest error on left-out
+        objects. The result is refined with the old codes frozen if that finds held-out objects better.
+        If the model was calibrated, so is the new modality.
 
         Examples
         --------
@@ -289,7 +290,9 @@ class BaseHasher(BaseEstimator, ABC):
 
     def _second_hasher(self, model: HashModel) -> Self:  # noqa: ARG002 - subclasses use the model
         """An unfitted hasher for the second fit of the calibration."""
-        return clone(self).set_params(**dict.fromkeys(self.callbacks))
+        second: Self = clone(self)
+        second.set_params(**dict.fromkeys(self.callbacks))
+        return second
 
     @abstractmethod
     def _check_parameters(self) -> None:

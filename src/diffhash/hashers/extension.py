@@ -135,8 +135,10 @@ def _real_targets(
 
     Signs forget how sure a partner is. If the new view predicts one partner nearly without error, and another one
     poorly, then the mean of both is a poor target for the first: weights are one over the share of the
-    variance that is not predicted.
+    variance that is not predicted. With labels there are none: the mean sign over a class already tells how sure it is.
     """
+    if any(couple.pairs.positive is None for couple in couples):
+        return
     by_couple = []
     for couple in couples:
         alone = ResolvedCouples(couples.n_rows, (couple,))

@@ -13,15 +13,16 @@ import numpy as np
 import scipy.optimize
 
 from ..types import FloatArray
-from .couple_loss import CoupleLoss
 
-__all__ = ["Affine", "Progress", "refine"]
+__all__ = ["Affine", "CodeLoss", "Progress", "refine"]
 
 #: A round before the last one stops when the relative decrease of the loss is below this.
 _EARLY_ROUND_TOLERANCE = 1e-3
 
 #: Called after every iteration with its number and the loss.
 Progress = Callable[[int, float], None]
+#: A loss of the relaxed codes of each view, and its gradient with respect to them.
+CodeLoss = Callable[[Sequence[FloatArray]], tuple[float, list[FloatArray]]]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Affine:
 
 def refine(
     views: Sequence[FloatArray],
-    loss: CoupleLoss,
+    loss: CodeLoss,
     start: Affine,
     *,
     penalty: float,
@@ -50,7 +51,8 @@ def refine(
     ----------
     views : list of arrays of shape (n, d)
         Features of each view.
-    loss : CoupleLoss
+    loss : function
+        Such as a :class:`~diffhash.learning.couple_loss.CoupleLoss`.
     start : Affine
     penalty : float
         This number times the mean squared length of the weights of a bit is added to the loss.
@@ -112,7 +114,7 @@ class _Objective:
     Parameters
     ----------
     views : list of arrays of shape (n, d)
-    loss : CoupleLoss
+    loss : function
     n_bits : int
     penalty, scales
         See :func:`refine`.
@@ -121,7 +123,7 @@ class _Objective:
     def __init__(
         self,
         views: Sequence[FloatArray],
-        loss: CoupleLoss,
+        loss: CodeLoss,
         n_bits: int,
         penalty: float,
         scales: Sequence[FloatArray] | None,

@@ -34,8 +34,9 @@ def chosen_parameters(chosen: str, modalities: Sequence[str]) -> dict[str, dict[
 
     Examples
     --------
-    >>> chosen_parameters("linear cosine, ridge 0.1; rotated", ["image"])
-    {'features': {'image': 'linear'}, 'metric': {'image': 'cosine'}, 'width': {'image': 'auto'}, 'ridge': {'image': 0.1}}
+    >>> found = chosen_parameters("linear cosine, ridge 0.1; rotated", ["image"])
+    >>> found["metric"], found["ridge"]
+    ({'image': 'cosine'}, {'image': 0.1})
     """
     found = [_VIEW.fullmatch(part) for part in chosen.split("; ")[0].split(" | ")]
     if len(found) != len(modalities):

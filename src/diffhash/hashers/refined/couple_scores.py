@@ -6,11 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from ...evaluation.distance_counts import pair_distance_table
+from ...evaluation.metrics import precision_recall_at
 from ...evaluation.pair_score import score_codes
 from ...pairs.couples import ResolvedCouple, ResolvedCouples
 from ...types import CodeArray
 
-__all__ = ["CoupleScores", "average_scores", "chance_scores", "code_scores", "weighted_mean"]
+__all__ = [
+    "CoupleScores",
+    "average_scores",
+    "chance_scores",
+    "code_scores",
+    "found_early",
+    "weighted_mean",
+]
 
 #: The score of each couple, by the numbers of its views.
 CoupleScores = dict[tuple[int, int], float]
@@ -19,6 +28,33 @@ CoupleScores = dict[tuple[int, int], float]
 def code_scores(codes: Sequence[CodeArray], couples: ResolvedCouples) -> CoupleScores:
     """How well packed codes of each view separate the pairs of each couple, see :func:`score_codes`."""
     return {c.sides: score_codes(codes[c.first], codes[c.second], c.pairs) for c in couples}
+
+
+def found_early(codes: Sequence[CodeArray], couples: ResolvedCouples, first: int) -> CoupleScores:
+    """For each couple without listed negatives, the share of partners among the first few items, of both directions.
+
+    Parameters
+    ----------
+    codes : list of uint8 arrays of shape (n, n_bytes)
+        Of each view.
+    couples : ResolvedCouples
+    first : int
+        Number of items. Items at equal distances count by their share of the places.
+    """
+    found: CoupleScores = {}
+    for couple in couples:
+        u, v = couple.sides
+        if couple.pairs.positive is None or couple.pairs.negative is not None or couple.within:
+            continue
+        i, j = couple.pairs.positive
+        tables = (
+            pair_distance_table(codes[u], codes[v], (i, j)),
+            pair_distance_table(codes[v], codes[u], (j, i)),
+        )
+        found[couple.sides] = float(
+            np.mean([np.nanmean(precision_recall_at(table, first)[1]) for table in tables])
+        )
+    return found
 
 
 def chance_scores(couples: ResolvedCouples) -> CoupleScores:

@@ -46,8 +46,9 @@ class RefinedHash(BaseHasher):
     With **pairs** alone, each view is whitened with its own ridge, and the paper's singular value
     decomposition gives paired directions (canonical correlation analysis); with several couples of modalities, the
     eigenvectors of the block matrix of all couples do. They are weighted by their
-    strength and rotated to bits, or refined. Held-out objects choose representations, ridges and all that
-    follows. Labels whose classes mostly have one object count as pairs.
+    strength and rotated to bits, or refined with the squared loss or with a softmax loss, in which each object
+    must find its partner. Held-out objects choose representations, ridges and all that follows. Labels whose
+    classes mostly have one object count as pairs.
 
     Parameters
     ----------

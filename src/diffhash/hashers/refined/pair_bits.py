@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...codes import pack
+from ...learning.contrastive_loss import ContrastiveLoss
 from ...learning.couple_loss import CoupleLoss
 from ...learning.paired_directions import PairedDirections
-from ...learning.refinement import Affine, refine
+from ...learning.refinement import Affine, CodeLoss, refine
 from ...learning.rotation import rotated_frame, sample_rows
 from ...pairs.couples import ResolvedCouples
-from ...types import CodeArray, FloatArray
+from ...types import CodeArray, FloatArray, IntArray
 
 __all__ = ["BitSetting", "Bits", "fit_bits", "rotated_settings"]
 
@@ -20,6 +21,8 @@ __all__ = ["BitSetting", "Bits", "fit_bits", "rotated_settings"]
 _USEFUL_SHARE = 0.1
 #: Steps to fit a rotation, and rows that it is fitted to.
 _ROTATION_STEPS, _ROTATION_ROWS = 15, 2000
+#: Pairs of each couple that take part in a refinement with the softmax loss.
+_CONTRASTED_PAIRS = 2048
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,9 @@ class BitSetting:
         For each view, strengths of the directions on held-out objects. They replace the strengths on the
         learning objects, and the coordinates are scaled to equal variance.
     penalty, negative_target : float or None
-        For the refinement. None: the rotated directions are used as they are.
+        For the refinement with the squared loss. None: the rotated directions are used as they are.
+    contrast : float or None
+        For the refinement with the softmax loss, which has no target.
     """
 
     n_directions: int
@@ -44,12 +49,15 @@ class BitSetting:
     held_out: tuple[tuple[float, ...], ...] | None = None
     penalty: float | None = None
     negative_target: float | None = None
+    contrast: float | None = None
 
     def __str__(self) -> str:
         kind = "strength" if self.held_out is None else "held-out strength"
         start = f"{self.n_directions} directions, weights {kind}^{self.power:g}"
         if self.penalty is None:
             return f"rotated, {start}"
+        if self.contrast is not None:
+            return f"refined, {start}, penalty {self.penalty:g}, contrast {self.contrast:g}"
         return f"refined, {start}, penalty {self.penalty:g}, negative target {self.negative_target:g}"
 
 
@@ -150,13 +158,21 @@ def fit_bits(
     ]
     frame = rotated_frame(np.concatenate(sampled).astype(np.float64), n_bits, rng, _ROTATION_STEPS)
     zeros = np.zeros(n_bits)
-    if setting.penalty is None or setting.negative_target is None:
+    if setting.penalty is None:
         return Bits([factor[:, None] * frame for factor in factors], [zeros] * len(values), [])
     losses: list[float] = []
+    if setting.contrast is not None:
+        values, couples = _fewer_pairs(values, couples, rng)
     scaled = [side[:, :k] * factor.astype(side.dtype) for side, factor in zip(values, factors, strict=True)]
+    loss: CodeLoss
+    if setting.contrast is not None:
+        loss = ContrastiveLoss(couples, n_bits, setting.contrast, random_state)
+    else:
+        assert setting.negative_target is not None, "the squared loss needs a target"
+        loss = CoupleLoss(couples, n_bits, setting.negative_target, positive_weight)
     found, _ = refine(
         scaled,
-        CoupleLoss(couples, n_bits, setting.negative_target, positive_weight),
+        loss,
         Affine((frame,) * len(values), (zeros,) * len(values)),
         penalty=setting.penalty,
         slopes=(1.0, 2.0),
@@ -165,3 +181,19 @@ def fit_bits(
     )
     weights_of_side = [f[:, None] * w for f, w in zip(factors, found.weights, strict=True)]
     return Bits(weights_of_side, list(found.offsets), losses)
+
+
+def _fewer_pairs(
+    values: list[FloatArray], couples: ResolvedCouples, rng: np.random.Generator
+) -> tuple[list[FloatArray], ResolvedCouples]:
+    """Rows of a bounded number of pairs of each couple, and the pairs between them."""
+    if all(couple.pairs.n_positive <= _CONTRASTED_PAIRS for couple in couples):
+        return values, couples
+    rows: list[list[IntArray]] = [[] for _ in values]
+    for couple in couples:
+        assert couple.pairs.positive is not None, "the positives must be listed"
+        drawn = rng.permutation(couple.pairs.n_positive)[:_CONTRASTED_PAIRS]
+        for side, index in zip(couple.sides, couple.pairs.positive, strict=True):
+            rows[side].append(index[drawn])
+    kept = [np.unique(np.concatenate(each)) for each in rows]
+    return [side[each] for side, each in zip(values, kept, strict=True)], couples.subset(kept)

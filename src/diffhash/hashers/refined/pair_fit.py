@@ -27,7 +27,8 @@ __all__ = ["fit_pairs"]
 
 #: Largest number of objects of each view in the trials.
 _MAX_TRIAL_OBJECTS = 1600
-#: Up to this many objects of one couple there are four splits instead of two: few objects are a noisy judge.
+#: Up to this many objects there are four splits instead of two: few objects are a noisy judge. With several couples
+#: the directions, which take long, are compared on two.
 _FEW_OBJECTS = 800
 #: Largest number of coordinates of each view, and of numbers in all coordinates of a view.
 _LINEAR_RANK, _KERNEL_RANK, _MAX_NUMBERS = 1024, 512, 1 << 27
@@ -66,7 +67,7 @@ def fit_pairs(
     """
     report = progress or (lambda _done, _message: None)
     rng = np.random.default_rng(options.random_state)
-    n_splits = 4 if len(couples) == 1 and max(couples.n_rows) <= _FEW_OBJECTS else 2
+    n_splits = 4 if max(couples.n_rows) <= _FEW_OBJECTS else 2
     splits = hold_out_couples(couples, options.validation_share, _MAX_TRIAL_OBJECTS, rng, n_splits)
     setting = default_setting(views, options)
     tried: list[Tried] = []
@@ -75,7 +76,8 @@ def fit_pairs(
     bits = BitSetting(options.n_bits, 0.5)
     if splits:
         trials = [PairTrial(views, split, options.random_state, who) for split in splits]
-        settings, tried = choose_directions(trials, views, options, report)
+        of_directions = trials if len(couples) == 1 else trials[:2]
+        settings, tried = choose_directions(of_directions, views, options, report)
         trials = [trial for trial in trials if all(map(trial.can_fit, settings))]
         if trials:
             setting, bits, by_couple, score, of_bits = choose_bits(trials, settings, options, report)

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...learning.contrastive_loss import can_be_contrasted
 from ...learning.paired_directions import decreasing_strengths, held_out_strengths
 from ...maps.representation import Representation
+from ...pairs.couples import ResolvedCouples
 from ...types import FloatArray
-from .couple_scores import CoupleScores, average_scores, code_scores, weighted_mean
+from .couple_scores import CoupleScores, average_scores, code_scores, found_early, weighted_mean
 from .fit_options import FitOptions, FitProgress, Tried
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_trial import DirectionSetting, PairTrial, ViewSetting
@@ -25,8 +27,14 @@ _MUCH_LOWER, _MUCH_FARTHER = 0.1, 0.5
 _N_FINALISTS = 3
 #: Largest number of iterations of a trial refinement.
 _TRIAL_ITERATIONS = 10
+#: Bits are compared by the score and by the share of partners among this many items.
+_FIRST = 5
+#: Codes with a higher score are not refined: there is nothing to gain.
+_GOOD_ENOUGH = 0.995
 #: A setting must be better than a simpler one by this share of the score, or of the distance from 1.
 _CLEARLY_BETTER = 0.01
+#: Refinement with the softmax loss: penalties, and factors of the similarities.
+_CONTRAST_PENALTIES, _CONTRASTS = (0.3, 1.0), (1.0, 2.0)
 
 
 def default_setting(views: list[Any], options: FitOptions) -> DirectionSetting:
@@ -86,22 +94,38 @@ def choose_bits(
         compared.append((scores.mean(rotated[0]), setting, scores, starts, rotated))
     _, setting, scores, starts, rotated = max(compared, key=lambda entry: entry[0])
     best = rotated[0]
-    if options.max_iter > 0:
+    if options.max_iter > 0 and scores.mean(best) < _GOOD_ENOUGH:
         penalty, target = options.penalties[0], options.negative_targets[0]
-        wide = [s for s in starts if s.n_directions == max(t.n_directions for t in starts)]
+        wide = max(starts, key=lambda s: s.n_directions)
         refined = [
-            replace(s, penalty=penalty, negative_target=target) for s in dict.fromkeys([*rotated, *wide])
+            replace(s, penalty=penalty, negative_target=target) for s in dict.fromkeys([*rotated, wide])
         ]
         progress(0.65, "refining bits")
         of_refined = scores.best(refined, 1)[0]
         others = [replace(of_refined, penalty=p) for p in options.penalties[1:]]
         of_refined = scores.best([of_refined, *others], 1)[0]
-        progress(0.75, "refining bits")
+        progress(0.7, "refining bits")
         others = [replace(of_refined, negative_target=t) for t in options.negative_targets[1:]]
-        of_refined = scores.best([of_refined, *others], 1)[0]
+        finalists = [scores.best([of_refined, *others], 1)[0]]
+        progress(0.75, "refining bits")
+        # If the user fixed a parameter of the squared loss, only this loss is used.
+        if len(options.penalties) > 1 and len(options.negative_targets) > 1 and scores.can_be_contrasted:
+            plain = replace(finalists[0], penalty=None, negative_target=None)
+            finalists.append(_best_contrasted(scores, [rotated[0], starts[0], plain]))
+        of_refined = max(finalists, key=scores.mean)
         if scores.mean(of_refined) > scores.mean(best) + _margin(scores.mean(best)):
             best = of_refined
-    return setting, best, scores.by_couple(best), scores.mean(best), scores.tried()
+    return setting, best, scores.by_couple(best), scores.expected(best), scores.tried()
+
+
+def _best_contrasted(scores: _BitScores, starts: list[BitSetting]) -> BitSetting:
+    """The best refinement with the softmax loss: its start is chosen first, then its factor and its penalty."""
+    penalty, contrast = _CONTRAST_PENALTIES[0], _CONTRASTS[0]
+    best: BitSetting
+    best = scores.best([replace(s, penalty=penalty, contrast=contrast) for s in starts], 1)[0]
+    best = scores.best([best, *(replace(best, contrast=c) for c in _CONTRASTS[1:])], 1)[0]
+    best = scores.best([best, *(replace(best, penalty=p) for p in _CONTRAST_PENALTIES[1:])], 1)[0]
+    return best
 
 
 class _Scores:
@@ -182,6 +206,11 @@ class _BitScores(_Scores):
         self._by_couple: dict[BitSetting, list[CoupleScores]] = {}
 
     @property
+    def can_be_contrasted(self) -> bool:
+        """Whether the softmax loss suits the pairs."""
+        return all(can_be_contrasted(split.fit) for split in self._splits)
+
+    @property
     def n_found(self) -> list[int]:
         """Number of directions on each split."""
         return [len(directions.strengths) for directions, _, _ in self._found]
@@ -194,6 +223,19 @@ class _BitScores(_Scores):
     def by_couple(self, setting: BitSetting) -> CoupleScores:
         """Mean score of each couple over the splits."""
         return average_scores(self._by_couple[setting])
+
+    def expected(self, setting: BitSetting) -> float:
+        """Mean score over couples and splits, without what else the comparison looks at."""
+        of_splits = zip(self._splits, self._by_couple[setting], strict=False)
+        return float(np.mean([_mean_of_couples(split.scored, found) for split, found in of_splits]))
+
+    def tried(self) -> list[Tried]:
+        """All settings that were tried on all splits."""
+        return [
+            Tried(str(setting), self.expected(setting))
+            for setting, scores in self._scores.items()
+            if len(scores) == self._n_trials
+        ]
 
     def _score(self, number: int, setting: BitSetting) -> float:
         directions, fitted, scored = self._found[number]
@@ -215,9 +257,19 @@ class _BitScores(_Scores):
             max_iter=min(options.max_iter, _TRIAL_ITERATIONS),
             random_state=options.random_state,
         )
-        found = code_scores(bits.codes(scored), split.scored)
+        codes = bits.codes(scored)
+        found = code_scores(codes, split.scored)
         of_splits.append(found)
-        return weighted_mean(split.scored, lambda couple: found[couple.sides])
+        # Reciprocal ranks depend mostly on the very first item, which makes them noisy.
+        early = found_early(codes, split.scored, _FIRST)
+        return weighted_mean(
+            split.scored,
+            lambda couple: (found[couple.sides] + early.get(couple.sides, found[couple.sides])) / 2,
+        )
+
+
+def _mean_of_couples(couples: ResolvedCouples, scores: CoupleScores) -> float:
+    return weighted_mean(couples, lambda couple: scores[couple.sides])
 
 
 def _margin(score: float) -> float:
