@@ -278,7 +278,7 @@ def test_again_measures_the_named_methods_only(made, capsys):
 
 def test_again_keeps_the_cells_that_are_not_selected(made, tmp_path):
     """Cells of other widths and seeds stay as they are, and so does the setting that all cells share."""
-    folder, arguments = made
+    folder, _ = made
     for path in folder.glob("accuracy-classes.*"):
         shutil.copy(path, tmp_path)
     before = read(tmp_path, "classes")

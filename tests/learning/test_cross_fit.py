@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 import diffhash as dh
 from diffhash.learning.cross_fit import (
+    N_SHUFFLES,
     CrossFit,
     Shrinkage,
+    _shuffled_correlations,
     cross_fitted_strengths,
     pair_correlations,
     useful_rank,
@@ -19,7 +21,7 @@ from diffhash.learning.subspace import direction_weights
 from diffhash.learning.view_difference import DifferenceSettings
 from diffhash.pairs.couples import ResolvedCouples
 from diffhash.pairs.holdout import hold_out
-from tests.reference.cross_fit import slow_correlations, slow_strengths
+from tests.reference.cross_fit import slow_correlations, slow_strengths, slow_useful_rank
 from tests.strategies import problems
 
 
@@ -103,6 +105,32 @@ def test_correlations_are_those_of_a_loop_over_pairs(problem, k):
     if problem.positive and problem.negative:
         expected = slow_correlations(p, q, problem.positive, problem.negative)
         np.testing.assert_allclose(pair_correlations(p, q, pairs), expected, atol=1e-9)
+
+
+@given(problems(), st.integers(1, 3), st.integers(0, 1000))
+def test_chance_is_that_of_loops_over_pairs_of_shuffled_objects(problem, k, seed):
+    rng = np.random.default_rng(0)
+    p = rng.normal(size=(len(problem.x), k))
+    q = p if problem.one_view else rng.normal(size=(len(problem.y), k))
+    pairs = problem.pairs.resolve(*((len(p),) if problem.one_view else (len(p), len(q))), caller="test")
+    if not (problem.positive and problem.negative):
+        return
+    found = _shuffled_correlations(p, q, pairs, np.random.default_rng(seed))
+
+    rng = np.random.default_rng(seed)
+    for row in found[: min(3, N_SHUFFLES)]:
+        order = rng.permutation(len(q))
+        first, second = (p[order] if problem.one_view else p), q[order]
+        expected = slow_correlations(first, second, problem.positive, problem.negative)
+        np.testing.assert_allclose(row, expected, atol=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 4)), min_size=1, max_size=12))
+def test_the_useful_rank_is_the_best_of_all_numbers_of_directions(both):
+    """Eighths are exact, so that ties are ties in both."""
+    strengths, chance = np.array(both, dtype=float).T / 8
+
+    assert useful_rank(strengths, chance) == slow_useful_rank(strengths, chance)
 
 
 def test_a_constant_column_has_no_strength():

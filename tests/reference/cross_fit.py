@@ -86,3 +86,13 @@ def slow_strengths(x, y, positive, negative, folds, whiten, gamma, one_view):
         )
     k = min(map(len, found))
     return np.mean([each[:k] for each in found], axis=0)
+
+
+def slow_useful_rank(strengths, chance):
+    """The number of first directions, at least 1, whose strengths exceed chance by most together."""
+    best, most = 1, -np.inf
+    for rank in range(1, len(strengths) + 1):
+        excess = sum(strengths[k] - chance[k] for k in range(rank))
+        if excess > most:
+            best, most = rank, excess
+    return best

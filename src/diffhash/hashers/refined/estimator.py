@@ -38,10 +38,11 @@ class RefinedHash(BaseHasher):
     r"""The recommended method. It chooses its settings itself, on objects that it was not fitted to.
 
     With **labels**, each view is regressed to the labels by kernel or linear ridge regression. The
-    leave-one-out error, which is known in closed form, chooses the representation of each view and its
-    ridge. The class scores are then rotated to bits, or multiplied by class codes, or refined: projections
-    and thresholds minimise the paper's squared pair loss together, with tanh in place of the sign.
-    Cross-fitting chooses among these. Labels that several couples of modalities share are shared by their scores.
+    leave-one-out error, which is known in closed form, chooses the ridge and the best representations of each
+    view; a search among held-out objects chooses among the latter. The class scores are then rotated to bits,
+    or multiplied by class codes, or refined: projections and thresholds minimise the paper's squared pair
+    loss together, with tanh in place of the sign. Cross-fitting chooses among these. Labels that several
+    couples of modalities share are shared by their scores.
 
     With **pairs** alone, each view is whitened with its own ridge, and the paper's singular value
     decomposition gives paired directions (canonical correlation analysis); with several couples of modalities, the

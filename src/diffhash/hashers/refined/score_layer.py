@@ -21,7 +21,7 @@ from ...types import FloatArray, IntArray
 from .couple_scores import CoupleScores, average_scores, chance_scores, code_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, Tried
 
-__all__ = ["ScoreLayer", "choose_layer", "with_compact_groups"]
+__all__ = ["ScoreLayer", "choose_layer", "rotation_score", "with_compact_groups"]
 
 #: Rows of each view that are used to compare ways.
 _MAX_COMPARED_ROWS = 1600
@@ -128,6 +128,23 @@ def choose_layer(
     affine, losses = _learn_from_all(learner, best, scores, couples)
     tried = [Tried(str(way), score) for way, score in found.items()]
     return ScoreLayer(affine, str(best), tried, found.get(best), chance, losses, by_couple.get(best, {}))
+
+
+def rotation_score(
+    scores: list[FloatArray],
+    targets: FloatArray,
+    couples: ResolvedCouples,
+    folds: list[IntArray],
+    options: FitOptions,
+) -> float | None:
+    """Score of rotated scores on held-out objects; None if there are too few. See :func:`choose_layer`."""
+    scores = [np.asarray(s, dtype=np.float32) for s in scores]
+    learner = _Learner(targets, options)
+    splits = _splits(scores, couples, folds)
+    if not splits:
+        return None
+    found = [fold.mean(fold.score(learner.learn(_Way("rotation"), *fold.fit)[0])) for fold in splits]
+    return float(np.mean(found))
 
 
 def _ways(n_scores: int) -> list[_Way]:
