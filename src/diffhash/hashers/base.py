@@ -20,12 +20,16 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from ..errors import NotFittedError, UnknownModalityError
 from ..featurizers.base import Featurizer
+from ..learning.batches import Source
+from ..learning.passes import FirstPass
+from ..learning.row_sample import sample_limit
+from ..learning.source_registry import open_batches, open_views
 from ..maps import FeatureMap
 from ..model import FusedCodes, HashModel
 from ..model.hash_model import FUSION_SLOPES
 from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
-from ..pairs.couples import ResolvedCouples, name_couples, resolve_couples
+from ..pairs.couples import ResolvedCouples, couples_to_learn, name_couples, resolve_couples
 from ..pairs.resolved import ResolvedPairs
 from ..threads import blas_libraries, one_blas_thread
 from ..types import CodeArray, FloatArray, Views
@@ -136,9 +140,64 @@ class BaseHasher(BaseEstimator, ABC):
         self
         """
         check_flag(calibrate, "calibrate", caller=self._caller)
+        source = open_views(
+            views,
+            pairs,
+            self.couple_weights,
+            need_negatives=self._needs_negatives(),
+            caller=self._caller,
+        )
+        if source is not None:
+            return self.fit_batches(source)
         data = self._checked(views, pairs, self._caller)
         model = self._fit_model(data)
         self.model_ = self._calibrated(data, model, self._caller) if calibrate else model
+        return self
+
+    def fit_batches(self, batches: Any) -> Self:
+        """Learn from data that need not fit into memory: several passes over batches of rows.
+
+        The model is that of :meth:`fit` with all batches together, up to rounding (at least 99.99 % of the bits).
+
+        Parameters
+        ----------
+        batches : iterable of (views, pairs), or function that returns an iterator over them
+            The views and pairs of each batch, as for :meth:`fit`. Row numbers of pairs count the rows of the batch.
+            Rows with the same label belong together in different batches, too, and the negatives that aligned rows, ids
+            or labels imply run over all batches. All rows with the same id are in one batch. A view may have no rows
+            in a batch. Everything is read several times, so an iterator that can be read only once is refused.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        :class:`BoostedHash` learns from a sample of at most 20,000 rows of each view.
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=500, n_test=100, random_state=0)
+        >>> x, y = data.train.views["x"], data.train.views["y"]
+        >>> batches = [
+        ...     ({"x": x[start : start + 100], "y": y[start : start + 100]}, dh.Pairs.aligned(100))
+        ...     for start in range(0, 500, 100)
+        ... ]
+        >>> hasher = dh.DiffHash(n_bits=4).fit_batches(batches)
+        >>> hasher.encode(data.test.views["x"], modality="x").shape
+        (100, 1)
+        """
+        caller = f"{type(self).__name__}.fit_batches"
+        self._check_parameters()
+        check_count(self.n_bits, "n_bits", caller=caller, maximum=MAX_BITS)
+        source = open_batches(batches, self.couple_weights, caller=caller)
+        learned = self._learn_from(source)
+        self.model_ = self._new_model(
+            learned,
+            source.form.modalities,
+            dict(zip(source.form.modalities, source.form.n_features, strict=True)),
+        )
         return self
 
     def calibrate(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
@@ -254,18 +313,22 @@ class BaseHasher(BaseEstimator, ABC):
     def _fit_model(self, data: TrainingData) -> HashModel:
         with _few_threads(data):
             learned = self._learn(data)
-            libraries = blas_libraries()
+        return self._new_model(learned, data.modalities, {m: int(X.shape[1]) for m, X in data.views.items()})
+
+    def _new_model(
+        self, learned: Learned, modalities: tuple[str, ...], n_features: dict[str, int]
+    ) -> HashModel:
         return HashModel(
             method=type(self).__name__,
             parameters=self.get_params(deep=False) | dict.fromkeys(self.callbacks),
             n_bits=int(self.n_bits),
-            modalities=data.modalities,
-            n_features={m: int(X.shape[1]) for m, X in data.views.items()},
+            modalities=modalities,
+            n_features=n_features,
             maps=learned.maps,
             projections=learned.projections,
             thresholds=learned.thresholds,
             extra=learned.extra,
-            learned_with={"blas": libraries},
+            learned_with={"blas": blas_libraries()},
         )
 
     def _calibrated(self, data: TrainingData, model: HashModel, caller: str) -> HashModel:
@@ -290,6 +353,21 @@ class BaseHasher(BaseEstimator, ABC):
     @abstractmethod
     def _learn(self, data: TrainingData) -> Learned:
         """Learn from checked input; changes nothing in self."""
+
+    def _learn_from(self, source: Source) -> Learned:
+        """Learn in passes over a source; this one learns from a sample of bounded size."""
+        form = source.form
+        limit = sample_limit(form.n_features, form.sparse)
+        sums = source.reduce(FirstPass(form.couples, limit, (False,) * len(form.modalities), None))
+        views, couples = sums.sample.data()
+        if form.named is not None:
+            negative = [c.pairs.n_negative for c in couples] if self._needs_negatives() else None
+            positive = [c.pairs.n_positive for c in couples]
+            kept = couples_to_learn(form.named, positive, negative, caller=self._caller)
+            couples = replace(couples, couples=tuple(couples.couples[number] for number in kept))
+        return self._learn(
+            TrainingData(form.modalities, dict(zip(form.modalities, views, strict=True)), couples)
+        )
 
     def _needs_negatives(self) -> bool:
         """Whether ``fit`` needs at least one negative pair."""

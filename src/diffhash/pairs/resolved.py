@@ -155,9 +155,27 @@ class ResolvedPairs:
         total = int(sizes_x @ groups.related(sizes_y[:, None])[:, 0])
         return (total - int(sizes_x @ groups.self_related())) // 2 if self.one_view else total
 
-    def degrees(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """For each row of one view, the weight of its positive and of its negative pairs; two arrays (n,)."""
+    def group_degrees(self) -> FloatArray:
+        """Number of partners by label of a row of each group, within one view."""
+        groups = self.groups
+        assert groups is not None, "there are no labels"
+        sizes = np.bincount(groups.x, minlength=groups.n_groups).astype(np.float64)
+        return np.asarray(groups.related(sizes[:, None])[:, 0] - groups.self_related())
+
+    def degrees(
+        self, by_group: FloatArray | None = None, n_rows: float | None = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """For each row of one view, the weight of its positive and of its negative pairs; two arrays (n,).
+
+        Parameters
+        ----------
+        by_group : array of shape (n_groups,), optional
+            Number of partners of a row of each group, if there are more rows elsewhere; see :meth:`group_degrees`.
+        n_rows : float, optional
+            Number of all rows.
+        """
         assert self.one_view, "degrees are counted within one view"
+        n_others = (self.n_x if n_rows is None else n_rows) - 1.0
 
         def degrees_in_list(index: PairIndex, weights: FloatArray | None = None) -> NDArray[Any]:
             twice = None if weights is None else np.tile(weights, 2)
@@ -166,16 +184,14 @@ class ResolvedPairs:
         def degrees_by_label() -> NDArray[Any]:
             groups = self.groups
             assert groups is not None
-            group_sizes = np.bincount(groups.x, minlength=groups.n_groups).astype(np.float64)
-            related = groups.related(group_sizes[:, None])[:, 0] - groups.self_related()
-            return np.asarray(related[groups.x])
+            return np.asarray((self.group_degrees() if by_group is None else by_group)[groups.x])
 
         zeros = np.zeros(self.n_x)
         return self.scheme.compose(
             zeros if self.positive is None else degrees_in_list(self.positive, self.positive_weights),
             zeros if self.negative is None else degrees_in_list(self.negative, self.negative_weights),
             degrees_by_label,
-            lambda: np.full(self.n_x, self.n_x - 1.0),
+            lambda: np.full(self.n_x, n_others),
             None if self.positive is None else degrees_in_list(self.positive),
         )
 
