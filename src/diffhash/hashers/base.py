@@ -24,6 +24,7 @@ from ..learning.batches import Source
 from ..learning.passes import FirstPass
 from ..learning.row_sample import sample_limit
 from ..learning.source_registry import open_batches, open_views
+from ..learning.stream import Stream
 from ..maps import FeatureMap
 from ..model import FusedCodes, HashModel
 from ..model.hash_model import FUSION_SLOPES
@@ -117,6 +118,8 @@ class BaseHasher(BaseEstimator, ABC):
     #: Weights of couples of modalities; methods that learn from one couple only do not have the parameter.
     couple_weights: Mapping[tuple[str, str], float] | None = None
     model_: HashModel
+    #: What partial_fit has accumulated.
+    _stream: Stream | None
 
     def fit(
         self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs], *, calibrate: bool = False
@@ -152,6 +155,7 @@ class BaseHasher(BaseEstimator, ABC):
         data = self._checked(views, pairs, self._caller)
         model = self._fit_model(data)
         self.model_ = self._calibrated(data, model, self._caller) if calibrate else model
+        self._stream = None
         return self
 
     def fit_batches(self, batches: Any) -> Self:

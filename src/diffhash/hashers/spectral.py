@@ -6,11 +6,12 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from ..errors import ParameterError, RankWarning, TooManyBitsError
+from ..learning.batch_source import checked_batch, first_form
 from ..learning.batches import CoupleForm, OneBatch, Source, SourceForm
 from ..learning.block_difference import block_difference, block_directions, largest_rank
 from ..learning.cross_fit import N_DIRECTIONS
@@ -20,6 +21,7 @@ from ..learning.passes import DataSums, FirstPass
 from ..learning.projections import numerical_rank
 from ..learning.row_sample import sample_limit
 from ..learning.source_sums import SourceSums, sum_features
+from ..learning.stream import NoSource, Stream, extended_stream
 from ..learning.subspace import mean_partners, rotated_directions
 from ..learning.threshold_passes import SourceProjections
 from ..learning.thresholds import ThresholdSettings
@@ -27,8 +29,10 @@ from ..learning.view_difference import DifferenceSettings
 from ..learning.whitened_spaces import whiten_spaces
 from ..maps import FeatureMap
 from ..maps.learning_space import LearningSpace, learning_space
+from ..native.argument_checks import MAX_BITS
+from ..pairs import Pairs
 from ..pairs.couples import ResolvedCouples, couples_to_learn
-from ..types import FloatArray
+from ..types import FloatArray, Views
 from ..validation import check_choice, check_count, check_flag, check_number, check_seed
 from .base import BaseHasher, Learned, TrainingData
 from .map_parameters import MapSettings
@@ -82,6 +86,70 @@ class SpectralHasher(BaseHasher):
     def _learn(self, data: TrainingData) -> Learned:
         return self._learn_from(one_batch(data.modalities, list(data.views.values()), data.couples))
 
+    def partial_fit(
+        self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs], *, forget: float = 0.0
+    ) -> Self:
+        """Learn from data that pass only once: add a batch to what the batches before have told.
+
+        Sums over rows and pairs accumulate, so the projections are those of :meth:`fit` with all batches together.
+        Thresholds, and what ``rotate`` and ``shrinkage="auto"`` choose, come from a sample of at most 20,000 rows of
+        each view. Memory does not grow with the number of batches.
+
+        Parameters
+        ----------
+        views, pairs
+            As in a batch of :meth:`fit_batches`. Rows with the same id are found only within a batch.
+        forget : float in [0, 1)
+            For data that drift: what was seen before counts only ``1 - forget`` times as much from now on. With
+            0.01, what came 100 batches ago still counts a third.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        The first call begins anew after :meth:`fit`. What has accumulated is not saved with the model.
+        :class:`KernelDiffHash` learns its landmarks and distances from the first batch and keeps them.
+        ``statistic="difference"`` needs several passes and is refused.
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=500, n_test=100, random_state=0)
+        >>> x, y = data.train.views["x"], data.train.views["y"]
+        >>> hasher = dh.DiffHash(n_bits=4)
+        >>> for rows in (slice(0, 250), slice(250, 500)):
+        ...     hasher = hasher.partial_fit({"x": x[rows], "y": y[rows]}, dh.Pairs.aligned(250))
+        >>> hasher.encode(data.test.views["x"], modality="x").shape
+        (100, 1)
+        """
+        caller = f"{type(self).__name__}.partial_fit"
+        self._check_parameters()
+        check_count(self.n_bits, "n_bits", caller=caller, maximum=MAX_BITS)
+        check_number(forget, "forget", caller=caller, high=1.0 - 1e-9)
+        if self.statistic == "difference":
+            raise ParameterError(
+                f'{caller}: statistic="difference" needs several passes over the data. Use fit or fit_batches.'
+            )
+        known: Stream | None = self.__dict__.get("_stream")
+        form = (
+            known.form if known is not None else first_form(views, pairs, self.couple_weights, caller=caller)
+        )
+        starts = (0,) * len(form.modalities) if known is None else known.n_rows
+        number = 0 if known is None else known.n_batches
+        batch = checked_batch(
+            views, pairs, form, self.couple_weights, number=number, starts=starts, caller=caller
+        )
+        settings = [self._map_settings(form)[m] for m in form.modalities]
+        source = NoSource(form)
+        stream = extended_stream(known, batch, form, self._first_pass(source, settings), settings, forget)
+        learned = self._learn_after(stream.sums, source, settings, stream)
+        n_features = dict(zip(form.modalities, form.n_features, strict=True))
+        self.model_ = self._new_model(learned, form.modalities, n_features)
+        self._stream = stream
+        return self
+
     def _learn_from(self, source: Source) -> Learned:
         """Learn in passes over a source; in memory it has one batch."""
         form = source.form
@@ -119,7 +187,7 @@ class SpectralHasher(BaseHasher):
         return self.rotate or len(form.couples) > 1 or settings.whiten
 
     def _learn_after(
-        self, first: DataSums, source: Source, settings: Sequence[MapSettings], *, once: bool = False
+        self, first: DataSums, source: Source, settings: Sequence[MapSettings], stream: Stream | None = None
     ) -> Learned:
         """Learn after the first pass.
 
@@ -128,21 +196,25 @@ class SpectralHasher(BaseHasher):
         first : DataSums
         source : Source
         settings : list of MapSettings
-        once : bool
-            The source cannot be read again: thresholds are chosen on the sample.
+        stream : Stream, optional
+            Given if the rows cannot be read again: thresholds are then chosen on the sample.
         """
         form, sample = source.form, first.sample
         modalities = range(len(form.modalities))
         views, couples = sample.data()
-        if sample.whole is None and not once and all(map(sample.complete, modalities)):
+        fixed = stream is not None and (stream.forgotten or stream.maps is not None)
+        if sample.whole is None and not fixed and all(map(sample.complete, modalities)):
             return self._learn_from(self._sample_in_memory(form, views, couples))
-        maps = [each.map_of(m, X) for each, m, X in zip(settings, first.views, views, strict=True)]
+        if stream is not None and stream.maps is not None:
+            maps = list(stream.maps)
+        else:
+            maps = [each.map_of(m, X) for each, m, X in zip(settings, first.views, views, strict=True)]
         if not self.rotate:
             self._check_bits(dict(zip(form.modalities, maps, strict=True)), form.couples)
         spaces = [
             learning_space(
                 sample.mapped(u, maps[u]),
-                by_rows=sample.complete(u) and self._by_rows(form, settings[u]),
+                by_rows=not fixed and sample.complete(u) and self._by_rows(form, settings[u]),
                 min_rank=0 if self.rotate else self.n_bits,
             )
             for u in modalities
@@ -153,11 +225,12 @@ class SpectralHasher(BaseHasher):
                 first,
                 source,
                 maps,
-                full=[settings[u].whiten and not sample.complete(u) for u in modalities],
+                full=[settings[u].whiten and (fixed or not sample.complete(u)) for u in modalities],
                 statistic=self.statistic,
                 gamma=self.gamma,
                 need_negatives=self._needs_negatives(),
                 caller=self._caller,
+                known=None if stream is None else stream.features,
             )
             couples = replace(couples, couples=tuple(couples.couples[number] for number in sums.numbers))
         projections, values = self._projections(form, spaces, couples, settings, sums)
@@ -167,7 +240,7 @@ class SpectralHasher(BaseHasher):
             ]
         chosen = ThresholdSettings(self.thresholds, self.miss_weight, self.min_share, self.n_bins)
         sampled = [sample.mapped(u, maps[u]) for u in modalities]
-        if sums is None or once:
+        if sums is None or stream is not None:
             in_memory = [view.project(P) for view, P in zip(sampled, projections, strict=True)]
             thresholds = couple_thresholds(in_memory, couples, chosen)
         else:

@@ -106,6 +106,13 @@ class FeatureSums:
                 mine.merge(theirs)
         return self
 
+    def faded(self, factor: float) -> FeatureSums:
+        """The same sums, in which every row and pair counts only ``factor``."""
+        return FeatureSums(
+            [sums.faded(factor) for sums in self.couples],
+            [None if view is None else view.faded(factor) for view in self.views],
+        )
+
 
 @dataclass(frozen=True)
 class FeaturePass:

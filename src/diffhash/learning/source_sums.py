@@ -16,7 +16,7 @@ from ..types import FloatArray
 from .batches import CoupleForm, Source, SourceForm
 from .block_difference import BlockMatrix
 from .couple_sums import CoupleSums, sums_difference
-from .passes import DataSums, DegreePass, FeaturePass
+from .passes import DataSums, DegreePass, FeaturePass, FeatureSums
 from .view_difference import DifferenceSettings
 
 __all__ = ["SourceSums", "learnable_numbers", "sum_features"]
@@ -80,6 +80,7 @@ def sum_features(
     gamma: float,
     need_negatives: bool,
     caller: str,
+    known: FeatureSums | None = None,
 ) -> SourceSums:
     """Sums of the mapped features of all rows: from the first pass if all maps are linear, otherwise by another one.
 
@@ -95,16 +96,24 @@ def sum_features(
     need_negatives : bool
         Whether every couple needs a negative pair.
     caller : str
+    known : FeatureSums, optional
+        The sums of the mapped features, if they are known already.
     """
     form = source.form
     couples = list(first.couples)
-    if couples:
+    found: list[ViewMoments | None]
+    if known is not None:
+        couples, found = (
+            known.couples,
+            [view if wanted else None for view, wanted in zip(known.views, full, strict=True)],
+        )
+    elif couples:
         linear = [fitted for fitted in maps if isinstance(fitted, LinearMap)]
         couples = [
             sums.in_features((linear[at.first], linear[at.second]))
             for sums, at in zip(couples, form.couples, strict=True)
         ]
-        found: list[ViewMoments | None] = [
+        found = [
             _scaled(first.views[u], fitted) if wanted else None
             for u, (wanted, fitted) in enumerate(zip(full, linear, strict=True))
         ]
