@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -51,7 +52,7 @@ def make_views(n_modalities=2, *, sparse=False, dtype=np.float64, seed=0):
 def split(ends, rows):
     """Slices of the rows between the ends."""
     ends = [0, *sorted(set(ends)), rows]
-    return [slice(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True) if a < b]
+    return [slice(a, b) for a, b in itertools.pairwise(ends) if a < b]
 
 
 def problem(kind, n_modalities, slices, *, sparse=False, dtype=np.float64):
