@@ -35,6 +35,7 @@ def small_samples(monkeypatch):
     """Without this the sample would have all rows, and everything would be learned in memory."""
     monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 60)
     monkeypatch.setattr(row_sample, "MIN_SAMPLE_ROWS", 30)
+    monkeypatch.setattr(row_sample, "MAX_STREAM_ROWS", 60)
 
 
 def make_views(n_modalities=2, *, sparse=False, dtype=np.float64, seed=0):

@@ -13,7 +13,10 @@ from diffhash.hashers.refined.pair_trial import ViewSetting
 from diffhash.maps.representation import METRICS, Representation
 
 representations = st.builds(
-    Representation, st.sampled_from(["linear", "kernel"]), st.sampled_from(METRICS), st.sampled_from([0.25, 1.0, 4.0])
+    Representation,
+    st.sampled_from(["linear", "kernel"]),
+    st.sampled_from(METRICS),
+    st.sampled_from([0.25, 1.0, 4.0]),
 )
 settings = st.builds(ViewSetting, representations, st.sampled_from([1.0, 0.03, 1e-05, 1e-07]))
 
@@ -32,7 +35,9 @@ def test_descriptions_give_the_settings_back(views):
         assert found["width"][name] == (view.representation.width if kernel else "auto")
 
 
-@pytest.mark.parametrize("chosen", ["", "linear cosine; rotated", "linear cosine, ridge 1 | linear cosine, ridge 1"])
+@pytest.mark.parametrize(
+    "chosen", ["", "linear cosine; rotated", "linear cosine, ridge 1 | linear cosine, ridge 1"]
+)
 def test_another_description_fixes_nothing(chosen):
     assert chosen_parameters(chosen, ["x"]) == {}
 

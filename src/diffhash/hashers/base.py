@@ -291,6 +291,7 @@ class BaseHasher(BaseEstimator, ABC):
 
         model = self._fitted("extend")
         extended = copy(self)
+        extended._stream = None
         extended.model_ = extended_model(
             model,
             views,
@@ -472,14 +473,25 @@ class BaseHasher(BaseEstimator, ABC):
 
     def _fitted(self, name: str) -> HashModel:
         """The model, or an error that names the attribute or method that was used."""
-        model: HashModel | None = self.__dict__.get("model_")
+        model: HashModel | None = getattr(self, "model_", None)
         if model is None:
             who = type(self).__name__
             raise HasherNotFittedError(f"{who}.{name}: this {who} is not fitted yet. Call fit first.")
         return model
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in self.__dict__
+        return "model_" in self.__dict__ or self.__dict__.get("_stream") is not None
+
+    def __getattr__(self, name: str) -> Any:
+        # After partial_fit the model is made when somebody asks for it, not after every batch.
+        if name == "model_" and self.__dict__.get("_stream") is not None:
+            self.model_ = self._model_of_stream(self._stream)
+            return self.model_
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _model_of_stream(self, stream: Any) -> HashModel:
+        """The model of what partial_fit has accumulated."""
+        raise NotImplementedError
 
 
 def _few_threads(data: TrainingData) -> AbstractContextManager[Any]:

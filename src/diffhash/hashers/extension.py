@@ -180,9 +180,7 @@ def _refitted(
 ) -> list[_ViewFit]:
     """A regression of all rows with partners, with a known representation; empty if it does not suit the rows."""
     places = np.searchsorted(known, rows)
-    return _try_all(
-        [representation], X[known], target[known], places, folds, _N_LANDMARKS, random_state, who
-    )
+    return _try_all([representation], X[known], target[known], places, folds, _N_LANDMARKS, random_state, who)
 
 
 def _folds(

@@ -19,7 +19,7 @@ from ..learning.joint_thresholds import couple_thresholds, thresholds_of
 from ..learning.one_batch import one_batch
 from ..learning.passes import DataSums, FirstPass
 from ..learning.projections import numerical_rank
-from ..learning.row_sample import sample_limit
+from ..learning.row_sample import sample_limit, stream_limit
 from ..learning.source_sums import SourceSums, sum_features
 from ..learning.stream import NoSource, Stream, extended_stream
 from ..learning.subspace import mean_partners, rotated_directions
@@ -29,6 +29,7 @@ from ..learning.view_difference import DifferenceSettings
 from ..learning.whitened_spaces import whiten_spaces
 from ..maps import FeatureMap
 from ..maps.learning_space import LearningSpace, learning_space
+from ..model import HashModel
 from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
 from ..pairs.couples import ResolvedCouples, couples_to_learn
@@ -92,8 +93,9 @@ class SpectralHasher(BaseHasher):
         """Learn from data that pass only once: add a batch to what the batches before have told.
 
         Sums over rows and pairs accumulate, so the projections are those of :meth:`fit` with all batches together.
-        Thresholds, and what ``rotate`` and ``shrinkage="auto"`` choose, come from a sample of at most 20,000 rows of
-        each view. Memory does not grow with the number of batches.
+        Thresholds, and what ``rotate`` and ``shrinkage="auto"`` choose, come from a sample of at most 131,072 rows
+        (and 128 MB) of each view. Memory does not grow with the number of batches. The model is made when it is first
+        used after a call.
 
         Parameters
         ----------
@@ -142,13 +144,21 @@ class SpectralHasher(BaseHasher):
             views, pairs, form, self.couple_weights, number=number, starts=starts, caller=caller
         )
         settings = [self._map_settings(form)[m] for m in form.modalities]
-        source = NoSource(form)
-        stream = extended_stream(known, batch, form, self._first_pass(source, settings), settings, forget)
-        learned = self._learn_after(stream.sums, source, settings, stream)
-        n_features = dict(zip(form.modalities, form.n_features, strict=True))
-        self.model_ = self._new_model(learned, form.modalities, n_features)
+        job = replace(
+            self._first_pass(NoSource(form), settings), limit=stream_limit(form.n_features, form.sparse)
+        )
+        stream = extended_stream(known, batch, form, job, settings, forget)
         self._stream = stream
+        self.__dict__.pop("model_", None)
         return self
+
+    def _model_of_stream(self, stream: Stream) -> HashModel:
+        form = stream.form
+        settings = [self._map_settings(form)[m] for m in form.modalities]
+        learned = self._learn_after(stream.sums, NoSource(form), settings, stream)
+        return self._new_model(
+            learned, form.modalities, dict(zip(form.modalities, form.n_features, strict=True))
+        )
 
     def _learn_from(self, source: Source) -> Learned:
         """Learn in passes over a source; in memory it has one batch."""

@@ -25,8 +25,10 @@ from ..pairs.resolved import ResolvedPairs, checked_pairs, weights_of
 from ..types import FloatArray, IntArray
 from .batches import Batch, CoupleForm
 
-__all__ = ["MAX_SAMPLE_ROWS", "RowSample", "partner_keys", "row_keys", "sample_limit"]
+__all__ = ["MAX_SAMPLE_ROWS", "RowSample", "partner_keys", "row_keys", "sample_limit", "stream_limit"]
 
+#: Largest number of rows of a modality in the sample of a stream.
+MAX_STREAM_ROWS = 1 << 17
 #: Largest number of rows of a modality in the sample, and of bytes that they may take; but at least 2,000 rows.
 MAX_SAMPLE_ROWS, MAX_SAMPLE_BYTES, MIN_SAMPLE_ROWS = 20_000, 1 << 27, 2000
 
@@ -42,6 +44,13 @@ def sample_limit(n_features: Sequence[int], sparse: Sequence[bool], dtype_bytes:
     widest = max((d for d, is_sparse in zip(n_features, sparse, strict=True) if not is_sparse), default=1)
     fitting = MAX_SAMPLE_BYTES // (widest * dtype_bytes)
     return min(MAX_SAMPLE_ROWS, max(MIN_SAMPLE_ROWS, fitting))
+
+
+def stream_limit(n_features: Sequence[int], sparse: Sequence[bool], dtype_bytes: int = 4) -> int:
+    """The same for data that pass only once: thresholds are chosen on the sample, so it is larger."""
+    smaller = sample_limit(n_features, sparse, dtype_bytes)
+    widest = max((d for d, is_sparse in zip(n_features, sparse, strict=True) if not is_sparse), default=1)
+    return max(smaller, min(MAX_STREAM_ROWS, MAX_SAMPLE_BYTES // (widest * dtype_bytes)))
 
 
 def row_keys(numbers: IntArray) -> FloatArray:
