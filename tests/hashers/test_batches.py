@@ -15,6 +15,7 @@ from sklearn.base import clone
 import diffhash as dh
 from diffhash.errors import FeatureCountError, InputError, NonFiniteError, PairsError, UnknownModalityError
 from diffhash.learning import row_sample
+from diffhash.learning.block_source import ArrayRows, BlockSource
 
 N = 150
 HASHERS = {
@@ -129,7 +130,7 @@ def fit_both(hasher, views, pairs, batches):
 
 
 @pytest.mark.parametrize("name", HASHERS)
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(
     kind=st.sampled_from(["aligned", "labels", "sets", "ids", "listed", "weighted"]),
     n_modalities=st.sampled_from([2, 3]),
@@ -381,3 +382,36 @@ def test_partial_fit_refuses_what_needs_several_passes():
         dh.DiffHash(4, statistic="difference").partial_fit(*batches[0])
     with pytest.raises(dh.errors.ParameterError, match="forget"):
         dh.DiffHash(4).partial_fit(*batches[0], forget=1.0)
+
+
+@pytest.mark.parametrize("kind", ["aligned", "labels", "sets", "ids", "listed", "weighted"])
+@pytest.mark.parametrize("n_modalities", [1, 2, 3])
+def test_blocks_of_arrays_give_the_model_of_all_rows(kind, n_modalities):
+    """Also if listed pairs are between rows of different blocks."""
+    if n_modalities == 1 and kind in ("aligned", "ids"):
+        pytest.skip("pairs between views")
+    views, pairs, _ = problem(kind, n_modalities, [slice(0, N)])
+    statistics = ["product", "difference"] if n_modalities == 1 else ["product"]
+    for statistic in statistics:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dh.errors.RankWarning)
+            check_blocks(
+                dh.DiffHash(1 if statistic == "difference" else 4, statistic=statistic), views, pairs
+            )
+
+
+def check_blocks(hasher, views, pairs):
+    whole = clone(hasher).fit(views, pairs)
+    data = whole._checked(views, pairs, "test")
+    source = BlockSource(
+        data.modalities,
+        [ArrayRows(X) for X in data.views.values()],
+        data.couples,
+        caller="test",
+        block_bytes=views["view 0"].nbytes // 3,
+    )
+
+    blocks = clone(hasher).fit_batches(source)
+
+    assert source.n_batches >= 3
+    assert share_of_equal_bits(whole, blocks, views) >= 0.9999

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
@@ -21,6 +21,7 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from ..errors import NotFittedError, UnknownModalityError
 from ..featurizers.base import Featurizer
 from ..learning.batches import Source
+from ..learning.block_source import BlockSource, Rows
 from ..learning.passes import FirstPass
 from ..learning.row_sample import sample_limit
 from ..learning.source_registry import open_batches, open_views
@@ -37,7 +38,7 @@ from ..types import CodeArray, FloatArray, Views
 from ..validation import check_count, check_features, check_flag, check_learnable, check_view
 from .calibration import fusion_slopes, held_out_values
 
-__all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData"]
+__all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData", "block_source"]
 
 #: With at most this many objects, fit uses one BLAS thread.
 _FEW_OBJECTS = 20_000
@@ -349,7 +350,8 @@ class BaseHasher(BaseEstimator, ABC):
 
     def _second_hasher(self, model: HashModel) -> Self:  # noqa: ARG002 - subclasses use the model
         """An unfitted hasher for the second fit of the calibration."""
-        return clone(self).set_params(**dict.fromkeys(self.callbacks))
+        second: Self = clone(self).set_params(**dict.fromkeys(self.callbacks))
+        return second
 
     @abstractmethod
     def _check_parameters(self) -> None:
@@ -492,6 +494,34 @@ class BaseHasher(BaseEstimator, ABC):
     def _model_of_stream(self, stream: Any) -> HashModel:
         """The model of what partial_fit has accumulated."""
         raise NotImplementedError
+
+
+def block_source(
+    hasher: BaseHasher,
+    views: Mapping[str, Rows],
+    pairs: Any,
+    progress: Callable[[int, int], None] | None = None,
+) -> BlockSource:
+    """Rows that are read in blocks, such as those of large files, as a source for :meth:`BaseHasher.fit_batches`.
+
+    Parameters
+    ----------
+    hasher : BaseHasher
+        Says which pairs are needed.
+    views : dict of Rows by modality
+    pairs : Pairs, or {(modality, modality): Pairs}
+        Row numbers are those of all rows.
+    progress : function, optional
+        Called with the number of rows that were read in a pass, and the number of all rows.
+    """
+    caller = f"{type(hasher).__name__}.fit_batches"
+    named = name_couples(pairs, list(views), caller=caller)
+    n_rows = {m: views[m].shape[0] for m in named.modalities}
+    couples = resolve_couples(
+        named, n_rows, hasher.couple_weights, caller=caller, need_negatives=hasher._needs_negatives()
+    )
+    rows = [views[m] for m in named.modalities]
+    return BlockSource(named.modalities, rows, couples, caller=caller, progress=progress)
 
 
 def _few_threads(data: TrainingData) -> AbstractContextManager[Any]:

@@ -188,12 +188,12 @@ class DegreePass:
     by_group: FloatArray | None
 
     def __call__(self, batch: Batch) -> WeightedSum:
-        """Sums of one batch; it has no guests."""
+        """Sums of one batch."""
         pairs, by_group = batch.pairs[0], None
         if self.names is not None and self.by_group is not None and pairs.groups is not None:
             local, numbers = GroupNames.of(pairs.groups)
             by_group = self.by_group[self.names.positions(local.keys)][numbers]
-        degrees = pairs.degrees(by_group, self.n_rows)
+        degrees = pairs.degrees(by_group, self.n_rows, batch.n_own(0))
         view = batch.mapped(0, self.feature_map)
         table = np.zeros((2, view.n_features, view.n_features))
         for rows, block in view.blocks():

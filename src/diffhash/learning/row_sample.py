@@ -11,7 +11,7 @@ how older rows are forgotten.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -184,7 +184,9 @@ class RowSample:
             n = batch.n_own(u)
             numbers = np.arange(batch.starts[u], batch.starts[u] + n)
             positions = smallest_keys(batch.keys[u], numbers, limit)
-            rows.append(_SampledRows(n, batch.keys[u], numbers, batch.own(u)).taken(positions))
+            taken = _SampledRows(n, batch.keys[u], numbers, batch.own(u)).taken(positions)
+            # The memory of a batch may be used again for another one.
+            rows.append(taken if batch.keep else replace(taken, X=taken.X.copy()))
             chosen.append(positions)
         couples = []
         for pairs, form in zip(batch.pairs, forms, strict=True):

@@ -163,7 +163,7 @@ class ResolvedPairs:
         return np.asarray(groups.related(sizes[:, None])[:, 0] - groups.self_related())
 
     def degrees(
-        self, by_group: FloatArray | None = None, n_rows: float | None = None
+        self, by_group: FloatArray | None = None, n_rows: float | None = None, n_own: int | None = None
     ) -> tuple[NDArray[Any], NDArray[Any]]:
         """For each row of one view, the weight of its positive and of its negative pairs; two arrays (n,).
 
@@ -173,9 +173,12 @@ class ResolvedPairs:
             Number of partners of a row of each group, if there are more rows elsewhere; see :meth:`group_degrees`.
         n_rows : float, optional
             Number of all rows.
+        n_own : int, optional
+            Implied pairs are counted only for so many rows; the others are there for listed pairs.
         """
         assert self.one_view, "degrees are counted within one view"
-        n_others = (self.n_x if n_rows is None else n_rows) - 1.0
+        counted = np.arange(self.n_x) < (self.n_x if n_own is None else n_own)
+        every = np.where(counted, (self.n_x if n_rows is None else n_rows) - 1.0, 0.0)
 
         def degrees_in_list(index: PairIndex, weights: FloatArray | None = None) -> NDArray[Any]:
             twice = None if weights is None else np.tile(weights, 2)
@@ -184,14 +187,16 @@ class ResolvedPairs:
         def degrees_by_label() -> NDArray[Any]:
             groups = self.groups
             assert groups is not None
-            return np.asarray((self.group_degrees() if by_group is None else by_group)[groups.x])
+            found = np.zeros(self.n_x)
+            found[: len(groups.x)] = (self.group_degrees() if by_group is None else by_group)[groups.x]
+            return found
 
         zeros = np.zeros(self.n_x)
         return self.scheme.compose(
             zeros if self.positive is None else degrees_in_list(self.positive, self.positive_weights),
             zeros if self.negative is None else degrees_in_list(self.negative, self.negative_weights),
             degrees_by_label,
-            lambda: np.full(self.n_x, n_others),
+            lambda: every,
             None if self.positive is None else degrees_in_list(self.positive),
         )
 
