@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ..workflows.options import FIT_SAMPLE
-from .options import LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Sample, Views
+from .options import FitSample, LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Views
 from .parsing import files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json, yes_or_no
 from .progress import StepBar
@@ -25,7 +24,7 @@ def fit(
     pairs: PairFlags,
     negatives: Negatives = None,
     learning: LearningFlags,
-    sample: Sample = FIT_SAMPLE,
+    sample: FitSample = None,
     overwrite: Overwrite = False,
     output: OutputFlags,
 ) -> None:

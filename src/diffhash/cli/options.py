@@ -14,6 +14,7 @@ from ..workflows.options import MAX_BITS, LearningOptions, MethodName, PairFiles
 from .parsing import file_or_files_by_name, parse_settings
 
 __all__ = [
+    "FitSample",
     "LearningFlags",
     "Negatives",
     "OutputFlags",
@@ -51,6 +52,16 @@ Sample = Annotated[
         min=0,
         help="Learn from at most this many objects, drawn at random; 0: all.",
         rich_help_panel=_LEARNING,
+    ),
+]
+FitSample = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Learn from at most this many objects, drawn at random; 0: all. [default: all with diff and kernel, "
+        "which read large files in blocks; 100,000 with refined and boosted]",
+        rich_help_panel=_LEARNING,
+        show_default=False,
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.", rich_help_panel=_LEARNING)]
@@ -145,7 +156,7 @@ class LearningFlags:
         ),
     ] = None
 
-    def options(self, sample: int) -> LearningOptions:
+    def options(self, sample: int | None) -> LearningOptions:
         """The options for a workflow."""
         return LearningOptions(
             self.method, self.bits, sample, self.seed, parse_settings(self.settings), self.calibrate

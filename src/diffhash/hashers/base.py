@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from dataclasses import dataclass, replace
@@ -20,12 +20,18 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from ..errors import NotFittedError, UnknownModalityError
 from ..featurizers.base import Featurizer
+from ..learning.batches import Source
+from ..learning.block_source import BlockSource, Rows
+from ..learning.passes import FirstPass
+from ..learning.row_sample import sample_limit
+from ..learning.source_registry import open_batches, open_views
+from ..learning.stream import Stream
 from ..maps import FeatureMap
 from ..model import FusedCodes, HashModel
 from ..model.hash_model import FUSION_SLOPES
 from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
-from ..pairs.couples import ResolvedCouples, name_couples, resolve_couples
+from ..pairs.couples import ResolvedCouples, couples_to_learn, name_couples, resolve_couples
 from ..pairs.resolved import ResolvedPairs
 from ..threads import blas_libraries, one_blas_thread
 from ..types import CodeArray, FloatArray, Views
@@ -33,7 +39,7 @@ from ..validation import check_count, check_features, check_flag, check_learnabl
 from .calibration import fusion_slopes, held_out_values
 from .held_out_counts import held_out_calibration
 
-__all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData"]
+__all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData", "block_source"]
 
 #: With at most this many objects, fit uses one BLAS thread.
 _FEW_OBJECTS = 20_000
@@ -114,6 +120,8 @@ class BaseHasher(BaseEstimator, ABC):
     #: Weights of couples of modalities; methods that learn from one couple only do not have the parameter.
     couple_weights: Mapping[tuple[str, str], float] | None = None
     model_: HashModel
+    #: What partial_fit has accumulated.
+    _stream: Stream | None
 
     def fit(
         self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs], *, calibrate: bool = False
@@ -138,9 +146,65 @@ class BaseHasher(BaseEstimator, ABC):
         self
         """
         check_flag(calibrate, "calibrate", caller=self._caller)
+        source = open_views(
+            views,
+            pairs,
+            self.couple_weights,
+            need_negatives=self._needs_negatives(),
+            caller=self._caller,
+        )
+        if source is not None:
+            return self.fit_batches(source)
         data = self._checked(views, pairs, self._caller)
         model = self._fit_model(data)
         self.model_ = self._calibrated(data, model, self._caller) if calibrate else model
+        self._stream = None
+        return self
+
+    def fit_batches(self, batches: Any) -> Self:
+        """Learn from data that need not fit into memory: several passes over batches of rows.
+
+        The model is that of :meth:`fit` with all batches together, up to rounding (at least 99.99 % of the bits).
+
+        Parameters
+        ----------
+        batches : iterable of (views, pairs), or function that returns an iterator over them
+            The views and pairs of each batch, as for :meth:`fit`. Row numbers of pairs count the rows of the batch.
+            Rows with the same label belong together in different batches, too, and the negatives that aligned rows, ids
+            or labels imply run over all batches. All rows with the same id are in one batch. A view may have no rows
+            in a batch. Everything is read several times, so an iterator that can be read only once is refused.
+
+        Returns
+        -------
+        self
+
+        Notes
+        -----
+        :class:`BoostedHash` learns from a sample of at most 20,000 rows of each view.
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=500, n_test=100, random_state=0)
+        >>> x, y = data.train.views["x"], data.train.views["y"]
+        >>> batches = [
+        ...     ({"x": x[start : start + 100], "y": y[start : start + 100]}, dh.Pairs.aligned(100))
+        ...     for start in range(0, 500, 100)
+        ... ]
+        >>> hasher = dh.DiffHash(n_bits=4).fit_batches(batches)
+        >>> hasher.encode(data.test.views["x"], modality="x").shape
+        (100, 1)
+        """
+        caller = f"{type(self).__name__}.fit_batches"
+        self._check_parameters()
+        check_count(self.n_bits, "n_bits", caller=caller, maximum=MAX_BITS)
+        source = open_batches(batches, self.couple_weights, caller=caller)
+        learned = self._learn_from(source)
+        self.model_ = self._new_model(
+            learned,
+            source.form.modalities,
+            dict(zip(source.form.modalities, source.form.n_features, strict=True)),
+        )
         return self
 
     def calibrate(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
@@ -233,6 +297,7 @@ class BaseHasher(BaseEstimator, ABC):
 
         model = self._fitted("extend")
         extended = copy(self)
+        extended._stream = None
         extended.model_ = extended_model(
             model,
             views,
@@ -259,18 +324,22 @@ class BaseHasher(BaseEstimator, ABC):
     def _fit_model(self, data: TrainingData) -> HashModel:
         with _few_threads(data):
             learned = self._learn(data)
-            libraries = blas_libraries()
+        return self._new_model(learned, data.modalities, {m: int(X.shape[1]) for m, X in data.views.items()})
+
+    def _new_model(
+        self, learned: Learned, modalities: tuple[str, ...], n_features: dict[str, int]
+    ) -> HashModel:
         return HashModel(
             method=type(self).__name__,
             parameters=self.get_params(deep=False) | dict.fromkeys(self.callbacks),
             n_bits=int(self.n_bits),
-            modalities=data.modalities,
-            n_features={m: int(X.shape[1]) for m, X in data.views.items()},
+            modalities=modalities,
+            n_features=n_features,
             maps=learned.maps,
             projections=learned.projections,
             thresholds=learned.thresholds,
             extra=learned.extra,
-            learned_with={"blas": libraries},
+            learned_with={"blas": blas_libraries()},
         )
 
     def _calibrated(self, data: TrainingData, model: HashModel, caller: str) -> HashModel:
@@ -301,6 +370,21 @@ class BaseHasher(BaseEstimator, ABC):
     @abstractmethod
     def _learn(self, data: TrainingData) -> Learned:
         """Learn from checked input; changes nothing in self."""
+
+    def _learn_from(self, source: Source) -> Learned:
+        """Learn in passes over a source; this one learns from a sample of bounded size."""
+        form = source.form
+        limit = sample_limit(form.n_features, form.sparse)
+        sums = source.reduce(FirstPass(form.couples, limit, (False,) * len(form.modalities), None))
+        views, couples = sums.sample.data()
+        if form.named is not None:
+            negative = [c.pairs.n_negative for c in couples] if self._needs_negatives() else None
+            positive = [c.pairs.n_positive for c in couples]
+            kept = couples_to_learn(form.named, positive, negative, caller=self._caller)
+            couples = replace(couples, couples=tuple(couples.couples[number] for number in kept))
+        return self._learn(
+            TrainingData(form.modalities, dict(zip(form.modalities, views, strict=True)), couples)
+        )
 
     def _needs_negatives(self) -> bool:
         """Whether ``fit`` needs at least one negative pair."""
@@ -401,14 +485,53 @@ class BaseHasher(BaseEstimator, ABC):
 
     def _fitted(self, name: str) -> HashModel:
         """The model, or an error that names the attribute or method that was used."""
-        model: HashModel | None = self.__dict__.get("model_")
+        model: HashModel | None = getattr(self, "model_", None)
         if model is None:
             who = type(self).__name__
             raise HasherNotFittedError(f"{who}.{name}: this {who} is not fitted yet. Call fit first.")
         return model
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in self.__dict__
+        return "model_" in self.__dict__ or self.__dict__.get("_stream") is not None
+
+    def __getattr__(self, name: str) -> Any:
+        # After partial_fit the model is made when somebody asks for it, not after every batch.
+        if name == "model_" and self.__dict__.get("_stream") is not None:
+            self.model_ = self._model_of_stream(self._stream)
+            return self.model_
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def _model_of_stream(self, stream: Any) -> HashModel:
+        """The model of what partial_fit has accumulated."""
+        raise NotImplementedError
+
+
+def block_source(
+    hasher: BaseHasher,
+    views: Mapping[str, Rows],
+    pairs: Any,
+    progress: Callable[[int, int], None] | None = None,
+) -> BlockSource:
+    """Rows that are read in blocks, such as those of large files, as a source for :meth:`BaseHasher.fit_batches`.
+
+    Parameters
+    ----------
+    hasher : BaseHasher
+        Says which pairs are needed.
+    views : dict of Rows by modality
+    pairs : Pairs, or {(modality, modality): Pairs}
+        Row numbers are those of all rows.
+    progress : function, optional
+        Called with the number of rows that were read in a pass, and the number of all rows.
+    """
+    caller = f"{type(hasher).__name__}.fit_batches"
+    named = name_couples(pairs, list(views), caller=caller)
+    n_rows = {m: views[m].shape[0] for m in named.modalities}
+    couples = resolve_couples(
+        named, n_rows, hasher.couple_weights, caller=caller, need_negatives=hasher._needs_negatives()
+    )
+    rows = [views[m] for m in named.modalities]
+    return BlockSource(named.modalities, rows, couples, caller=caller, progress=progress)
 
 
 def _few_threads(data: TrainingData) -> AbstractContextManager[Any]:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 
 import numpy as np
+import scipy.sparse
 
 from ..errors import ParameterError, RankWarning
 from ..learning.boosting import boost
@@ -129,7 +130,7 @@ class BoostedHash(BaseHasher):
 
     def _learn(self, data: TrainingData) -> Learned:
         settings = linear_settings(
-            data.views,
+            {m: scipy.sparse.issparse(X) for m, X in data.views.items()},
             center=self.center,
             standardize=self.standardize,
             whiten=self.whiten,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .base import TrainingData
+from ..learning.batches import SourceForm
 from .map_parameters import LinearSettings, linear_settings
 from .spectral import SpectralHasher
 
@@ -136,9 +136,9 @@ class DiffHash(SpectralHasher):
         self.couple_weights = couple_weights
         self.random_state = random_state
 
-    def _map_settings(self, data: TrainingData) -> dict[str, LinearSettings]:
+    def _map_settings(self, form: SourceForm) -> dict[str, LinearSettings]:
         return linear_settings(
-            data.views,
+            dict(zip(form.modalities, form.sparse, strict=True)),
             center=self.center,
             standardize=self.standardize,
             whiten=self.whiten,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..learning.batches import SourceForm
 from ..maps.kernel import Kernel
 from ..maps.own_distance import Distance
-from .base import TrainingData
 from .map_parameters import KernelSettings, kernel_settings
 from .spectral import SpectralHasher
 
@@ -160,9 +160,9 @@ class KernelDiffHash(SpectralHasher):
         """Number of landmarks of each modality; fewer than asked for if there are fewer different objects."""
         return {m: fitted.n_features_out for m, fitted in self._fitted("n_landmarks_").maps.items()}
 
-    def _map_settings(self, data: TrainingData) -> dict[str, KernelSettings]:
+    def _map_settings(self, form: SourceForm) -> dict[str, KernelSettings]:
         return kernel_settings(
-            data.modalities,
+            form.modalities,
             n_landmarks=self.n_landmarks,
             landmarks=self.landmarks,
             metric=self.metric,

@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
-import scipy.sparse
-
 from ..errors import ParameterError
 from ..maps import FeatureMap, KernelMap, LinearMap, MappedView
 from ..maps.kernel import Kernel
@@ -51,6 +49,11 @@ class MapSettings(ABC):
     affine: ClassVar[bool]
 
     @property
+    def standardizes(self) -> bool:
+        """Whether an affine map divides features by their standard deviations."""
+        return False
+
+    @property
     def needs_covariance(self) -> bool:
         """Whether the map depends on the products of all features."""
         return False
@@ -70,6 +73,11 @@ class LinearSettings(MapSettings):
 
     affine = True
     standardize: bool
+
+    @property
+    def standardizes(self) -> bool:
+        """Whether features are divided by their standard deviations."""
+        return self.standardize
 
     def map_of(self, moments: ViewMoments, sample: Any) -> LinearMap:  # noqa: ARG002 - kernel maps need it
         """Learn mean and scale."""
@@ -156,7 +164,7 @@ class KernelSettings(MapSettings):
 
 
 def linear_settings(
-    views: Mapping[str, Any],
+    sparse: Mapping[str, bool],
     *,
     center: bool | Mapping[str, bool],
     standardize: bool | str | Mapping[str, bool | str],
@@ -164,14 +172,17 @@ def linear_settings(
     shrinkage: float | str | Mapping[str, float | str],
     caller: str,
 ) -> dict[str, LinearSettings]:
-    """Check the parameters of linear maps and resolve them for each modality of ``views``."""
-    modalities = tuple(views)
+    """Check the parameters of linear maps and resolve them for each modality.
+
+    ``sparse`` says for each modality whether its rows are sparse.
+    """
+    modalities = tuple(sparse)
     found = {}
     for m in modalities:
         scaled = _of(standardize, m, modalities, "standardize", caller)
         whitened = check_flag(_of(whiten, m, modalities, "whiten", caller), "whiten", caller=caller)
         if isinstance(scaled, str) and scaled == "auto":
-            scaled = whitened or not scipy.sparse.issparse(views[m])
+            scaled = whitened or not sparse[m]
         found[m] = LinearSettings(
             center=check_flag(_of(center, m, modalities, "center", caller), "center", caller=caller),
             whiten=whitened,

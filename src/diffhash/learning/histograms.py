@@ -78,6 +78,7 @@ class JointHistogram:
         groups_y: IntArray | None = None,
         positive_weights: FloatArray | None = None,
         negative_weights: FloatArray | None = None,
+        own: tuple[int, int] | None = None,
     ) -> Self:
         """Add rows of both views and the listed pairs between them.
 
@@ -91,19 +92,20 @@ class JointHistogram:
         groups_x, groups_y : int arrays of shape (n,), (n',), optional
         positive_weights, negative_weights : arrays of shape (n_pairs,), optional
             Weights of the listed pairs.
+        own : (int, int), optional
+            Only so many rows of each view are counted as rows; the others are there for listed pairs.
         """
-        self._add_rows(self.rows_x, bins_x, groups_x)
+        own_x, own_y = (None, None) if own is None else own
+        self._add_rows(self.rows_x, bins_x[:, :own_x], groups_x)
         if bins_y is None:
-            bins_y = bins_x
-            self._add_rows(self.rows_y, bins_x, groups_x)
+            bins_y, bins_self = bins_x, bins_x[:, :own_x]
+            self.rows_y = self.rows_x
             if self.scheme.groups is not None and groups_x is not None:
-                bins_self = bins_x[:, self.scheme.groups.self_related()[groups_x]]
-            else:
-                bins_self = bins_x
+                bins_self = bins_self[:, self.scheme.groups.self_related()[groups_x]]
             for bit in range(self.n_bits):
                 self.self_pairs[bit] += np.bincount(bins_self[bit], minlength=self.n_bins)
         else:
-            self._add_rows(self.rows_y, bins_y, groups_y)
+            self._add_rows(self.rows_y, bins_y[:, :own_y], groups_y)
         tables = {"positive": self.positive, "negative": self.negative, "counted": self.counted}
         listed = listed_pairs(self.scheme, positive, negative, positive_weights, negative_weights)
         for kind, (index, weights) in listed.items():
@@ -130,7 +132,8 @@ class JointHistogram:
                 f"shapes {self.rows_x.shape} and {other.rows_x.shape}."
             )
         for name in ("positive", "negative", "counted", "rows_x", "rows_y", "self_pairs"):
-            getattr(self, name).__iadd__(getattr(other, name))
+            # With one view the rows of both sides are the same counts.
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
     def counts(self) -> tuple[Counts, Counts]:

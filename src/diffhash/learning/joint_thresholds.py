@@ -138,7 +138,7 @@ def _search(
         np.sort(np.column_stack([grid, *np.resize(mine, (len(couples), mine.shape[1]))]), axis=1)
         for grid, mine in zip(grids, own, strict=True)
     ]
-    coarse = CoupleCosts.at(views, edges, couples, min_share)
+    coarse = CoupleCosts.at(views, edges, couples, min_share, gaps=False)
     cells = coarse.best(coarse.starts(own, edges))
     chosen = [np.take_along_axis(e, c[:, None], axis=1) for e, c in zip(edges, cells, strict=True)]
     steps = np.arange(n_bins - 1) - (n_bins - 1) // 2
@@ -204,10 +204,12 @@ class CoupleCosts:
         edges: Sequence[FloatArray],
         couples: Sequence[tuple[int, int]],
         min_share: float,
+        *,
+        gaps: bool = True,
     ) -> CoupleCosts:
         """Costs at given edges, for each modality an array of shape (n_bits, n_edges)."""
         grids = [Grid(at, even=False) for at in edges]
-        measured = views.costs([GridRequest(c, grids[u], grids[v]) for c, (u, v) in enumerate(couples)])
+        measured = views.costs([GridRequest(c, grids[u], grids[v], gaps) for c, (u, v) in enumerate(couples)])
         by_modality = {
             u: each.evenness[side]
             for each, sides in zip(measured, couples, strict=True)

@@ -13,6 +13,7 @@ merged exactly. Implied pairs are not visited: the sum over all pairs of rows is
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -173,6 +174,37 @@ class PairMoments:
             for slot in (0, 1):
                 self.self_pairs[slot] += shifted(other.self_pairs[slot], dx, dx)
         return self
+
+    def regrouped(self, scheme: PairScheme, numbers: IntArray) -> PairMoments:
+        """The same sums with other numbers of the groups; ``numbers[g]`` is the new number of group g."""
+        found = copy(self)
+        found.scheme = scheme
+        found.rows_x = np.zeros((scheme.n_groups, self.rows_x.shape[1]))
+        found.rows_y = np.zeros((scheme.n_groups, self.rows_y.shape[1]))
+        found.rows_x[numbers], found.rows_y[numbers] = self.rows_x, self.rows_y
+        return found
+
+    def rescaled(self, scale_x: FloatArray, scale_y: FloatArray) -> PairMoments:
+        """The sums of features that were multiplied by these numbers, arrays of shape (n_features,)."""
+        found = copy(self)
+        x, y = np.append(scale_x, 1.0), np.append(scale_y, 1.0)
+        for name in ("positive", "negative", "counted"):
+            table = getattr(self, name)
+            setattr(found, name, table * x[:, None] * y if table.size else table)
+        found.rows_x, found.rows_y = self.rows_x * x, self.rows_y * y
+        if self.scheme.one_view:
+            found.self_pairs = self.self_pairs * x[:, None] * x
+        found.shift_x, found.shift_y = self.shift_x * scale_x, self.shift_y * scale_y
+        return found
+
+    def faded(self, factor: float) -> PairMoments:
+        """The same sums, in which every row and every listed pair counts only ``factor``."""
+        found = copy(self)
+        for name in ("positive", "negative", "counted", "rows_x", "rows_y"):
+            setattr(found, name, getattr(self, name) * factor)
+        # A pair of two rows counts the product of what they count.
+        found.self_pairs = self.self_pairs * factor**2
+        return found
 
     def means(self) -> tuple[FloatArray, FloatArray]:
         """Means of the rows of the two views."""

@@ -61,11 +61,15 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class GridRequest:
-    """A couple, by its number, and the grids of its two modalities; the same grid twice within one view."""
+    """A couple, by its number, and the grids of its two modalities; the same grid twice within one view.
+
+    ``gaps`` says whether :attr:`GridCosts.gap` will be asked for.
+    """
 
     couple: int
     first: Grid
     second: Grid
+    gaps: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,18 +10,17 @@ from ..maps import MappedView
 from ..pairs.couples import ResolvedCouples
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
-from .block_difference import block_difference, block_directions
+from .block_difference import BlockMatrix, block_directions
 from .cross_fit import CrossFit, determined
 from .rotation import bits_in_subspace
-from .view_difference import DifferenceSettings
 
-__all__ = ["direction_weights", "rotated_directions"]
+__all__ = ["direction_weights", "mean_partners", "rotated_directions"]
 
 
 def rotated_directions(
+    matrix: BlockMatrix,
     views: Sequence[MappedView],
-    couples: ResolvedCouples,
-    settings: DifferenceSettings,
+    n_partners: float,
     useful: CrossFit | None,
     n_bits: int,
     rng: np.random.Generator,
@@ -30,10 +29,12 @@ def rotated_directions(
 
     Parameters
     ----------
+    matrix : BlockMatrix
+        The covariance differences of all couples.
     views : list of MappedView
-        One for each modality.
-    couples : ResolvedCouples
-    settings : DifferenceSettings
+        For each modality, rows to which the rotation is fitted.
+    n_partners : float
+        See :func:`mean_partners`.
     useful : CrossFit or None
         How strong the directions are on held-out pairs. None if there are too few objects to know; then
         every direction is used, weighted by its strength on the training pairs.
@@ -49,18 +50,17 @@ def rotated_directions(
     strengths : array of shape (rank,)
         Strength of each useful direction on the training pairs.
     """
-    matrix = block_difference(views, couples, settings)
     limit = n_bits if useful is None else min(useful.limit or n_bits, n_bits)
     limit = min(limit, matrix.offsets[-1])
     found = determined(block_directions(matrix, limit, exact=False))
     rank = len(found.strengths)
-    weights = found.strengths if useful is None else direction_weights(useful.first(rank), couples)
+    weights = found.strengths if useful is None else direction_weights(useful.first(rank), n_partners)
     coordinates = [view.project(view.folded(part)) for view, part in zip(views, found.parts, strict=True)]
     mixes = bits_in_subspace(coordinates, weights, n_bits, rng)
     return [mix.T @ part for mix, part in zip(mixes, found.parts, strict=True)], found.strengths
 
 
-def direction_weights(strengths: FloatArray, couples: ResolvedCouples) -> FloatArray:
+def direction_weights(strengths: FloatArray, n_partners: float) -> FloatArray:
     """Weights of directions from their strengths on held-out pairs; decreasing, the first is 1.
 
     If objects have several partners (labels), the weight is the square root of the strength: the product
@@ -69,23 +69,23 @@ def direction_weights(strengths: FloatArray, couples: ResolvedCouples) -> FloatA
 
     Examples
     --------
-    >>> import diffhash as dh
-    >>> from diffhash.pairs.couples import ResolvedCouples
-    >>> pairs = dh.Pairs.aligned(8).resolve(8, 8, caller="example")
-    >>> direction_weights(np.array([0.8, 0.3, 0.5, 0.2]), ResolvedCouples.of_pairs(pairs))
+    >>> direction_weights(np.array([0.8, 0.3, 0.5, 0.2]), n_partners=1)
     array([1.  , 0.5 , 0.5 , 0.25])
     """
     smooth = _decreasing(strengths)
     if smooth[0] <= 0:
         return np.ones(len(strengths))
-    n_partners = np.average([_mean_partners(c.pairs) for c in couples], weights=[c.weight for c in couples])
     # With a weight of 0 a bit could be constant.
     return np.asarray(np.maximum(smooth / smooth[0], 1e-6) ** (0.5 if n_partners >= 2 else 1.0))
 
 
-def _mean_partners(pairs: ResolvedPairs) -> float:
-    """Mean number of partners of the rows of the larger view."""
-    return pairs.n_positive / max(pairs.n_x, pairs.n_y) * (2 if pairs.one_view else 1)
+def mean_partners(couples: ResolvedCouples) -> float:
+    """Mean number of partners of the rows of the larger view of each couple, averaged over the couples."""
+
+    def of_pairs(pairs: ResolvedPairs) -> float:
+        return pairs.n_positive / max(pairs.n_x, pairs.n_y) * (2 if pairs.one_view else 1)
+
+    return float(np.average([of_pairs(c.pairs) for c in couples], weights=[c.weight for c in couples]))
 
 
 def _decreasing(values: FloatArray) -> FloatArray:

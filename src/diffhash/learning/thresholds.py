@@ -208,7 +208,7 @@ def search_each(
     """For each couple alone, the thresholds of lowest cost, see :func:`search_grid`; two passes for all couples."""
     modalities = {side for sides in couples for side in sides}
     grids = {u: Grid(grid_edges(*views.spread(u), n_bins)) for u in modalities}
-    requests = [GridRequest(number, grids[u], grids[v]) for number, (u, v) in enumerate(couples)]
+    requests = [GridRequest(number, grids[u], grids[v], gaps=False) for number, (u, v) in enumerate(couples)]
     for level in ("coarse", "fine"):
         costs = views.costs(requests)
         chosen = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,13 +14,14 @@ from ..maps import MappedView
 from ..maps.mapped_view import feature_mean
 from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray
-from .moments import PairMoments, augmented_product, dense, incidence, listed_pairs, shifted
+from .moments import Moments, PairMoments, augmented_product, dense, incidence, listed_pairs, shifted
 from .projections import covariance_difference
 
 __all__ = [
     "DifferenceSettings",
     "difference_covariances",
     "listed_difference",
+    "listed_table",
     "pair_moments",
     "view_difference",
 ]
@@ -83,7 +85,14 @@ def view_difference(
     return matrix if y.whitening is None else matrix @ y.whitening
 
 
-def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMoments:
+def pair_moments(
+    x: MappedView,
+    y: MappedView,
+    pairs: ResolvedPairs,
+    *,
+    own: tuple[int, int] | None = None,
+    rows_only: bool = False,
+) -> PairMoments:
     """Moments of two views in memory, block by block.
 
     Only listed pairs that are not aligned need the features of a whole view (y) in memory.
@@ -93,8 +102,13 @@ def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMome
     x, y : MappedView
         The same object with one view.
     pairs : ResolvedPairs
+    own : (int, int), optional
+        Only so many rows of each view are counted as rows; the others are there for listed pairs.
+    rows_only : bool
+        Sum the rows without the listed pairs.
     """
     scheme = pairs.scheme
+    own_x, own_y = (x.n_rows, y.n_rows) if own is None else own
     moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
     listed = listed_pairs(
         scheme, pairs.positive, pairs.negative, pairs.positive_weights, pairs.negative_weights
@@ -102,21 +116,31 @@ def pair_moments(x: MappedView, y: MappedView, pairs: ResolvedPairs) -> PairMome
     not_aligned = {
         kind: incidence(index, pairs.n_x, pairs.n_y, y.dtype, weights)
         for kind, (index, weights) in listed.items()
-        if not (pairs.aligned and kind == "positive")
+        if not rows_only and len(index[0]) and not (pairs.aligned and kind == "positive")
     }
     groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
-    for rows, block in x.blocks():
+    for rows, block in _own_blocks(x, own_x):
         moments.update_rows("x", block, None if groups_x is None else groups_x[rows])
         for kind, matrix in not_aligned.items():
             moments.update_pairs(kind, block, *_partners(matrix[rows], y))
         if pairs.aligned:
             partner = y.rows(rows)
-            moments.update_pairs("positive", block, partner, np.ones(partner.shape[0]))
+            if not rows_only:
+                moments.update_pairs("positive", block, partner, np.ones(partner.shape[0]))
             moments.update_rows("y", partner)
     if not (pairs.one_view or pairs.aligned):
-        for rows, block in y.blocks():
+        for rows, block in _own_blocks(y, own_y):
             moments.update_rows("y", block, None if groups_y is None else groups_y[rows])
     return moments
+
+
+def _own_blocks(view: MappedView, n_own: int) -> Iterator[tuple[slice, Any]]:
+    """Blocks of the first rows of a view."""
+    for rows, block in view.blocks():
+        if rows.stop <= n_own:
+            yield rows, block
+        elif rows.start < n_own:
+            yield slice(rows.start, n_own), block[: n_own - rows.start]
 
 
 def listed_difference(
@@ -126,6 +150,19 @@ def listed_difference(
 
     The result is that of :func:`pair_moments`, with half of the arithmetic: each pair is multiplied by
     its weight, so there is one matrix product instead of two.
+    """
+    table = listed_table(x, y, pairs, gamma)
+    dx, dy = (
+        feature_mean(view) if wanted else np.zeros(view.n_features)
+        for view, wanted in zip((x, y), center, strict=True)
+    )
+    return shifted(table, dx, dy)[:-1, :-1]
+
+
+def listed_table(x: MappedView, y: MappedView, pairs: ResolvedPairs, gamma: float) -> Moments:
+    """The sum over all listed pairs of ``w [x; 1] [y; 1]^T``.
+
+    The weight w is that of the pair, divided by the mass of its set; positives count minus gamma.
     """
     assert pairs.positive is not None, "both sets must be listed"
     assert pairs.negative is not None, "both sets must be listed"
@@ -141,11 +178,7 @@ def listed_difference(
     table = np.zeros((x.n_features + 1, y.n_features + 1))
     for rows, block in x.blocks():
         table += augmented_product(block, *_partners(matrix[rows], y))
-    dx, dy = (
-        feature_mean(view) if wanted else np.zeros(view.n_features)
-        for view, wanted in zip((x, y), center, strict=True)
-    )
-    return shifted(table, dx, dy)[:-1, :-1]
+    return table
 
 
 def _partners(matrix: Any, y: MappedView) -> tuple[Any, FloatArray]:

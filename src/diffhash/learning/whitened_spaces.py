@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..maps.learning_space import LearningSpace
+from ..maps.view_moments import ViewMoments
 from ..maps.whitening import spectrum
 from ..pairs.couples import ResolvedCouples
 from .cross_fit import N_DIRECTIONS, CrossFit, Shrinkage, cross_fitted_strengths
@@ -28,6 +29,7 @@ def whiten_spaces(
     *,
     n_strengths: int,
     who: Sequence[str],
+    moments: Sequence[ViewMoments | None] | None = None,
 ) -> tuple[list[LearningSpace], CrossFit | None]:
     """Whiten the features of the views.
 
@@ -45,6 +47,8 @@ def whiten_spaces(
         Number of directions whose strengths on held-out pairs are wanted. 0: strengths are computed only
         to choose a shrinkage.
     who : for each space, the prefix of error messages
+    moments : for each space, ViewMoments or None, optional
+        Moments of the features of all rows, if the space has only a sample of them.
 
     Returns
     -------
@@ -70,8 +74,10 @@ def whiten_spaces(
         )
     best = int(np.argmax([fit.total for fit in fits])) if fits else 0
     whitened = [
-        space if how is None else _whitened(space, how, name)
-        for space, how, name in zip(spaces, candidates[best], who, strict=True)
+        space if how is None else _whitened(space, how, name, known)
+        for space, how, name, known in zip(
+            spaces, candidates[best], who, moments or [None] * len(spaces), strict=True
+        )
     ]
     return whitened, fits[best] if fits else None
 
@@ -82,6 +88,6 @@ def _shrinkage(wanted: float | str | None, factor: float) -> Shrinkage | None:
     return Shrinkage(factor=factor) if isinstance(wanted, str) else Shrinkage(value=wanted)
 
 
-def _whitened(space: LearningSpace, how: Shrinkage, who: str) -> LearningSpace:
-    covariance = spectrum(space.view, space.features.n_features, who=who)
+def _whitened(space: LearningSpace, how: Shrinkage, who: str, moments: ViewMoments | None) -> LearningSpace:
+    covariance = spectrum(space.view, space.features.n_features, moments=moments, who=who)
     return space.whitened(covariance.inverse_root(how.of(covariance)))

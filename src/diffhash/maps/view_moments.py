@@ -47,7 +47,7 @@ class ViewMoments:
 
     @classmethod
     def of(cls, X: Any, *, full: bool = False) -> Self:
-        """Moments of rows, dense or CSR; at least one row.
+        """Moments of rows, dense or CSR.
 
         Parameters
         ----------
@@ -56,6 +56,9 @@ class ViewMoments:
             Whether to sum the products of all features, not only the squares.
         """
         n, d = X.shape
+        if n == 0:
+            zeros = np.zeros((d, d)) if full else np.zeros(d)
+            return cls(0, np.zeros(d), zeros, np.full(d, np.inf), np.full(d, -np.inf), X.dtype)
         low, high = _extreme(X.min(axis=0)), _extreme(X.max(axis=0))
         if scipy.sparse.issparse(X):
             wide = X.astype(np.float64)
@@ -79,6 +82,8 @@ class ViewMoments:
     def merge(self, other: ViewMoments) -> Self:
         """Add the rows of another part."""
         total = self.n_rows + other.n_rows
+        if not other.n_rows:
+            return self
         step = other.mean - self.mean
         apart = np.outer(step, step) if self.second.ndim == 2 else step**2
         self.second = self.second + other.second + apart * (self.n_rows * other.n_rows / total)
@@ -105,7 +110,7 @@ class ViewMoments:
         It is 0 if the feature is constant, or if the dtype of the rows cannot hold the inverse of its standard
         deviation.
         """
-        variance = (np.diagonal(self.second) if self.second.ndim == 2 else self.second) / self.n_rows
+        variance = (np.diagonal(self.second) if self.second.ndim == 2 else self.second) / (self.n_rows or 1)
         smallest = 1e3 * float(np.finfo(self.dtype).tiny)
         # The variance of a constant feature is 0, but rounding of its mean could make it positive.
         flat = (self.low == self.high) | (variance < smallest**2)

@@ -9,7 +9,8 @@ import scipy.sparse
 
 from ..errors import InputError
 from ..types import FloatArray
-from .mapped_view import MappedView
+from .mapped_view import MappedView, feature_mean
+from .view_moments import ViewMoments
 
 __all__ = ["Spectrum", "spectrum", "stronger_shrinkage"]
 
@@ -51,7 +52,13 @@ class Spectrum:
         return np.asarray((self.vectors * self.scales(shrinkage)) @ self.vectors.T)
 
 
-def spectrum(view: MappedView, n_features: int | None = None, *, who: str = "spectrum") -> Spectrum:
+def spectrum(
+    view: MappedView,
+    n_features: int | None = None,
+    *,
+    moments: ViewMoments | None = None,
+    who: str = "spectrum",
+) -> Spectrum:
     r"""Eigenvalues and eigenvectors of the covariance of the features of a view.
 
     Parameters
@@ -60,6 +67,9 @@ def spectrum(view: MappedView, n_features: int | None = None, *, who: str = "spe
         Its features do not have to be centred.
     n_features : int, optional
         See :class:`Spectrum`.
+    moments : ViewMoments, optional
+        Moments of all features, with all products, if the view is only a sample of the rows. The sample then tells
+        only how long rows are.
     who : str
         Prefix of error messages.
 
@@ -81,22 +91,22 @@ def spectrum(view: MappedView, n_features: int | None = None, *, who: str = "spe
     (array([0.5, 0.5]), 1.0)
     """
     d = view.n_features if n_features is None else n_features
-    mean = sum(np.asarray(block.sum(axis=0, dtype=np.float64)).ravel() for _, block in view.blocks())
-    mean = np.asarray(mean) / view.n_rows
-    covariance = np.zeros((view.n_features, view.n_features))
+    mean = feature_mean(view)
+    covariance: FloatArray = np.zeros((view.n_features, view.n_features))
     fourth_power = 0.0
     with np.errstate(over="ignore", invalid="ignore"):
         for _, block in view.blocks():
             rows = (block.toarray() if scipy.sparse.issparse(block) else block) - mean.astype(view.dtype)
-            covariance += rows.T @ rows
+            if moments is None:
+                covariance += rows.T @ rows
             fourth_power += float((np.einsum("ij,ij->i", rows, rows, dtype=np.float64) ** 2).sum())
-        covariance /= view.n_rows
+        covariance = np.asarray(covariance / view.n_rows if moments is None else moments.covariance)
         square = float(np.square(covariance).sum())
     if not np.isfinite(fourth_power) or not np.isfinite(square):
         raise InputError(f"{who}: the features are too large to whiten them. Divide them by a constant.")
     values, vectors = np.linalg.eigh(covariance)
     variances = np.maximum(values[::-1], 0.0)
-    error = (fourth_power / view.n_rows - square) / view.n_rows
+    error = (fourth_power / view.n_rows - square) / (view.n_rows if moments is None else moments.n_rows)
     distance = square - variances.sum() ** 2 / d
     ledoit_wolf = 1.0 if distance <= max(error, 1e-12 * square) else max(error, 0.0) / distance
     return Spectrum(np.ascontiguousarray(vectors[:, ::-1]), variances, d, float(ledoit_wolf))

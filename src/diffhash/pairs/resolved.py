@@ -155,9 +155,30 @@ class ResolvedPairs:
         total = int(sizes_x @ groups.related(sizes_y[:, None])[:, 0])
         return (total - int(sizes_x @ groups.self_related())) // 2 if self.one_view else total
 
-    def degrees(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """For each row of one view, the weight of its positive and of its negative pairs; two arrays (n,)."""
+    def group_degrees(self) -> FloatArray:
+        """Number of partners by label of a row of each group, within one view."""
+        groups = self.groups
+        assert groups is not None, "there are no labels"
+        sizes = np.bincount(groups.x, minlength=groups.n_groups).astype(np.float64)
+        return np.asarray(groups.related(sizes[:, None])[:, 0] - groups.self_related())
+
+    def degrees(
+        self, by_group: FloatArray | None = None, n_rows: float | None = None, n_own: int | None = None
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        """For each row of one view, the weight of its positive and of its negative pairs; two arrays (n,).
+
+        Parameters
+        ----------
+        by_group : array of shape (n_groups,), optional
+            Number of partners of a row of each group, if there are more rows elsewhere; see :meth:`group_degrees`.
+        n_rows : float, optional
+            Number of all rows.
+        n_own : int, optional
+            Implied pairs are counted only for so many rows; the others are there for listed pairs.
+        """
         assert self.one_view, "degrees are counted within one view"
+        counted = np.arange(self.n_x) < (self.n_x if n_own is None else n_own)
+        every = np.where(counted, (self.n_x if n_rows is None else n_rows) - 1.0, 0.0)
 
         def degrees_in_list(index: PairIndex, weights: FloatArray | None = None) -> NDArray[Any]:
             twice = None if weights is None else np.tile(weights, 2)
@@ -166,16 +187,16 @@ class ResolvedPairs:
         def degrees_by_label() -> NDArray[Any]:
             groups = self.groups
             assert groups is not None
-            group_sizes = np.bincount(groups.x, minlength=groups.n_groups).astype(np.float64)
-            related = groups.related(group_sizes[:, None])[:, 0] - groups.self_related()
-            return np.asarray(related[groups.x])
+            found = np.zeros(self.n_x)
+            found[: len(groups.x)] = (self.group_degrees() if by_group is None else by_group)[groups.x]
+            return found
 
         zeros = np.zeros(self.n_x)
         return self.scheme.compose(
             zeros if self.positive is None else degrees_in_list(self.positive, self.positive_weights),
             zeros if self.negative is None else degrees_in_list(self.negative, self.negative_weights),
             degrees_by_label,
-            lambda: np.full(self.n_x, self.n_x - 1.0),
+            lambda: every,
             None if self.positive is None else degrees_in_list(self.positive),
         )
 

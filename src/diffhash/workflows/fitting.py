@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..files import open_features
 from .feature_files import check_not_empty, naming_bad_rows
+from .learn_blocks import are_large, learn_blocks, learns_in_blocks
 from .learn_model import learn, make_hasher
 from .model_files import describe_model
 from .options import FIT_SAMPLE, FileName, LearningOptions, PairFiles, check_files, check_type
@@ -38,7 +39,8 @@ def fit(
     pair_files : PairFiles, optional
         Which rows belong together. By default row r of every view is one object.
     learning : LearningOptions, optional
-        By default from at most 100,000 objects.
+        By default from all rows with the methods "diff" and "kernel", which read large files in blocks; with the
+        others from at most 100,000 objects.
     overwrite : bool
         Replace an existing model.
     progress : function, optional
@@ -66,21 +68,26 @@ def fit(
     check_model_output(out, overwrite, [*views.values(), *pair_files.names()])
     hasher = make_hasher(learning)
     files = {name: open_features(os.fspath(source)) for name, source in views.items()}
-    arrays = {name: file.array() for name, file in files.items()}
-    n_rows = {name: len(array) for name, array in arrays.items()}
-    check_not_empty(files, n_rows)
-    pairs = read_pair_files(pair_files, n_rows)
-    sample = learning.sample_size(FIT_SAMPLE)
-    with naming_bad_rows(files.values()):
-        learned = learn(
-            hasher,
-            arrays,
-            pairs,
-            sample=sample,
-            seed=learning.seed,
-            calibrate=learning.calibrate,
-            progress=progress,
-        )
+    sample = learning.sample_size(0 if learns_in_blocks(hasher) else FIT_SAMPLE)
+    # Calibration needs all rows in memory: in blocks it is left out, unless it was asked for.
+    if not sample and not learning.calibrate and are_large(files) and learns_in_blocks(hasher):
+        with naming_bad_rows(files.values()):
+            learned = learn_blocks(hasher, files, pair_files, progress=progress)
+    else:
+        arrays = {name: file.array() for name, file in files.items()}
+        n_rows = {name: len(array) for name, array in arrays.items()}
+        check_not_empty(files, n_rows)
+        pairs = read_pair_files(pair_files, n_rows)
+        with naming_bad_rows(files.values()):
+            learned = learn(
+                hasher,
+                arrays,
+                pairs,
+                sample=sample,
+                seed=learning.seed,
+                calibrate=learning.calibrate,
+                progress=progress,
+            )
     learned.model.save(out)
     return FitResult(
         path=out,

@@ -36,7 +36,7 @@ MAX_BITS = 4096
 FileName: TypeAlias = str | os.PathLike[str]
 #: Field of a payload that holds a thumbnail.
 THUMBNAIL = "thumbnail"
-#: Objects (or listed pairs) that a build, and a fit, learns from at most, by default.
+#: Objects (or listed pairs) that a build, and a fit with a method that needs them in memory, learns from at most.
 BUILD_SAMPLE = 20_000
 FIT_SAMPLE = 100_000
 #: One file for all modalities, or files by modality.
@@ -125,8 +125,8 @@ class LearningOptions:
     n_bits : int
     sample : int, optional
         Learn from at most this many objects (or listed pairs), drawn at random; 0 for all. None is
-        the default of the workflow: 100,000 for ``fit``, 20,000 for ``build_folder`` and
-        ``build_features``.
+        the default of the workflow: for ``fit`` all with the methods "diff" and "kernel" and 100,000 with the others,
+        20,000 for ``build_folder`` and ``build_features``.
     seed : int
         Seed of everything that is random.
     settings : dict

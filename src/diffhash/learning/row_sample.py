@@ -1,0 +1,348 @@
+"""A sample of rows of bounded size that does not depend on how the rows are split into batches.
+
+Every row has a *key*, a positive number that its row number determines. The rows with the smallest keys are the
+sample. Samples of parts are merged by taking the smallest keys of both. Row r has the same key in every modality, and
+rows of listed pairs take the key of their partner, so that objects are drawn with all of their modalities.
+
+Keys are exponential random numbers. Dividing a key by a factor f < 1 gives the row the weight f in the draw, which is
+how older rows are forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from numpy.typing import NDArray
+
+from ..maps import FeatureMap, MappedView
+from ..pairs.couples import ResolvedCouple, ResolvedCouples
+from ..pairs.group_names import GroupNames
+from ..pairs.resolved import ResolvedPairs, checked_pairs, weights_of
+from ..types import FloatArray, IntArray
+from .batches import Batch, CoupleForm
+
+__all__ = ["MAX_SAMPLE_ROWS", "RowSample", "partner_keys", "row_keys", "sample_limit", "stream_limit"]
+
+#: Largest number of rows of a modality in the sample of a stream.
+MAX_STREAM_ROWS = 1 << 17
+#: Largest number of rows of a modality in the sample, and of bytes that they may take; but at least 2,000 rows.
+MAX_SAMPLE_ROWS, MAX_SAMPLE_BYTES, MIN_SAMPLE_ROWS = 20_000, 1 << 27, 2000
+
+
+def sample_limit(n_features: Sequence[int], sparse: Sequence[bool], dtype_bytes: int = 4) -> int:
+    """Number of rows that a sample may have: the same for all modalities, so that objects stay together.
+
+    Examples
+    --------
+    >>> sample_limit([128, 64], [False, False]), sample_limit([4096], [False]), sample_limit([10**6], [True])
+    (20000, 8192, 20000)
+    """
+    widest = max((d for d, is_sparse in zip(n_features, sparse, strict=True) if not is_sparse), default=1)
+    fitting = MAX_SAMPLE_BYTES // (widest * dtype_bytes)
+    return min(MAX_SAMPLE_ROWS, max(MIN_SAMPLE_ROWS, fitting))
+
+
+def stream_limit(n_features: Sequence[int], sparse: Sequence[bool], dtype_bytes: int = 4) -> int:
+    """The same for data that pass only once: thresholds are chosen on the sample, so it is larger."""
+    smaller = sample_limit(n_features, sparse, dtype_bytes)
+    widest = max((d for d, is_sparse in zip(n_features, sparse, strict=True) if not is_sparse), default=1)
+    return max(smaller, min(MAX_STREAM_ROWS, MAX_SAMPLE_BYTES // (widest * dtype_bytes)))
+
+
+def row_keys(numbers: IntArray) -> FloatArray:
+    """Exponential random numbers that depend only on the row numbers.
+
+    Examples
+    --------
+    >>> row_keys(np.array([0, 1, 0])).round(3)
+    array([0.124, 0.84 , 0.124])
+    """
+    # SplitMix64: nearby numbers become independent.
+    z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return np.asarray(-np.log(((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53))
+
+
+def partner_keys(keys: Sequence[FloatArray], couples: Sequence[ResolvedCouple]) -> list[FloatArray]:
+    """The keys of rows of which some are partners in listed pairs: the smallest key of their partners.
+
+    Parameters
+    ----------
+    keys : list of arrays of shape (n,)
+        Keys of the rows of each modality. Rows of earlier modalities keep theirs.
+    couples : list of ResolvedCouple
+
+    Examples
+    --------
+    >>> import diffhash as dh
+    >>> pairs = dh.Pairs(([0, 0], [1, 2])).resolve(2, 3)
+    >>> partner_keys([np.array([0.1, 0.2]), np.array([0.5, 0.6, 0.7])], [ResolvedCouple(0, 1, 1.0, pairs)])[1]
+    array([0.5, 0.1, 0.1])
+    """
+    found = list(keys)
+    taken: list[FloatArray | None] = [None] * len(keys)
+    # A modality takes keys from earlier ones, which have taken theirs already.
+    for couple in sorted(couples, key=lambda each: (max(each.sides), min(each.sides))):
+        pairs = couple.pairs
+        if couple.within or pairs.positive is None or pairs.aligned or pairs.groups is not None:
+            continue
+        i, j = pairs.positive if couple.first < couple.second else pairs.positive[::-1]
+        low, high = min(couple.sides), max(couple.sides)
+        best = taken[high]
+        if best is None:
+            best = np.full(len(keys[high]), np.inf)
+        np.minimum.at(best, j, found[low][i])
+        taken[high] = best
+        found[high] = np.where(np.isfinite(best), best, keys[high])
+    return found
+
+
+def smallest_keys(keys: FloatArray, numbers: IntArray, limit: int) -> IntArray | slice:
+    """Positions of the smallest keys, increasing; equal keys are taken in the order of their row numbers."""
+    if len(keys) <= limit:
+        return slice(None)
+    bound = np.partition(keys, limit - 1)[limit - 1]
+    below, ties = np.flatnonzero(keys < bound), np.flatnonzero(keys == bound)
+    ties = ties[np.argsort(numbers[ties], kind="stable")][: limit - len(below)]
+    return np.sort(np.concatenate([below, ties]))
+
+
+@dataclass
+class _Listed:
+    """Listed pairs, with numbers among all rows."""
+
+    i: IntArray
+    j: IntArray
+    weights: FloatArray | None
+
+    def merge(self, other: _Listed) -> _Listed:
+        weights = None
+        if self.weights is not None and other.weights is not None:
+            weights = np.concatenate([self.weights, other.weights])
+        return _Listed(np.concatenate([self.i, other.i]), np.concatenate([self.j, other.j]), weights)
+
+    def only(self, kept: NDArray[np.bool_]) -> _Listed:
+        return _Listed(self.i[kept], self.j[kept], None if self.weights is None else self.weights[kept])
+
+
+@dataclass
+class _SampledRows:
+    """Sampled rows of one modality."""
+
+    n_seen: int
+    keys: FloatArray
+    numbers: IntArray
+    X: Any
+
+    def taken(self, positions: IntArray | slice) -> _SampledRows:
+        if isinstance(positions, slice):
+            return self
+        return _SampledRows(self.n_seen, self.keys[positions], self.numbers[positions], self.X[positions])
+
+
+@dataclass
+class _SampledPairs:
+    """Pairs of one couple among the sampled rows."""
+
+    positive: _Listed | None
+    negative: _Listed | None
+    #: For each side, the name of the group of each sampled row.
+    names: tuple[NDArray[Any], NDArray[Any]] | None
+    n_labels: int | None
+    aligned: bool
+
+
+@dataclass
+class RowSample:
+    """Sampled rows of all modalities, and the pairs among them; parts can be merged.
+
+    Attributes
+    ----------
+    limit : int
+        Largest number of rows of each modality.
+    whole : Batch or None
+        The only batch, if it has all rows and the sample has all of them: nothing is copied then.
+    """
+
+    limit: int
+    views: list[_SampledRows]
+    couples: list[_SampledPairs]
+    forms: tuple[CoupleForm, ...]
+    whole: Batch | None = None
+
+    @classmethod
+    def of(cls, batch: Batch, forms: tuple[CoupleForm, ...], limit: int) -> RowSample:
+        """Sample the rows of a batch."""
+        rows, chosen = [], []
+        for u in range(len(batch.views)):
+            n = batch.n_own(u)
+            numbers = np.arange(batch.starts[u], batch.starts[u] + n)
+            positions = smallest_keys(batch.keys[u], numbers, limit)
+            taken = _SampledRows(n, batch.keys[u], numbers, batch.own(u)).taken(positions)
+            # The memory of a batch may be used again for another one.
+            rows.append(taken if batch.keep else replace(taken, X=taken.X.copy()))
+            chosen.append(positions)
+        couples = []
+        for pairs, form in zip(batch.pairs, forms, strict=True):
+            numbers_x, numbers_y = (batch.row_numbers(u) for u in form.sides)
+            sampled = np.zeros(len(numbers_x), bool)
+            sampled[: batch.n_own(form.first)][chosen[form.first]] = True
+            names, n_labels = None, None
+            if pairs.groups is not None:
+                found, local = GroupNames.of(pairs.groups)
+                sides = zip((pairs.groups.x, pairs.groups.y), form.sides, strict=True)
+                first, second = (found.keys[local[side[chosen[u]]]] for side, u in sides)
+                names, n_labels = (first, second), found.n_labels
+            listed: list[_Listed | None] = []
+            for index, weights in (
+                (pairs.positive, pairs.positive_weights),
+                (pairs.negative, pairs.negative_weights),
+            ):
+                if index is None:
+                    listed.append(None)
+                    continue
+                kept = sampled[index[0]]
+                listed.append(
+                    _Listed(
+                        numbers_x[index[0][kept]],
+                        numbers_y[index[1][kept]],
+                        None if weights is None else weights[kept],
+                    )
+                )
+            couples.append(_SampledPairs(listed[0], listed[1], names, n_labels, pairs.aligned))
+        complete = all(isinstance(each, slice) for each in chosen)
+        whole = batch if batch.keep and complete and batch.guests is None else None
+        return cls(limit, rows, couples, forms, whole)
+
+    def merge(self, other: RowSample) -> RowSample:
+        """Add the sample of another part, and keep the smallest keys of both."""
+        rows, order = [], []
+        for mine, theirs in zip(self.views, other.views, strict=True):
+            both = _SampledRows(
+                mine.n_seen + theirs.n_seen,
+                np.concatenate([mine.keys, theirs.keys]),
+                np.concatenate([mine.numbers, theirs.numbers]),
+                _stacked([mine.X, theirs.X]),
+            )
+            positions = smallest_keys(both.keys, both.numbers, self.limit)
+            rows.append(both.taken(positions))
+            order.append(positions)
+        couples = []
+        for one, two, form in zip(self.couples, other.couples, self.forms, strict=True):
+            names = None
+            if one.names is not None and two.names is not None:
+                first, second = (
+                    np.concatenate([a, b])[order[u]]
+                    for a, b, u in zip(one.names, two.names, form.sides, strict=True)
+                )
+                names = first, second
+            known = np.sort(rows[form.first].numbers)
+            listed = [
+                None if a is None or b is None else _among(a.merge(b), known)
+                for a, b in ((one.positive, two.positive), (one.negative, two.negative))
+            ]
+            couples.append(
+                _SampledPairs(listed[0], listed[1], names, one.n_labels, one.aligned and two.aligned)
+            )
+        self.views, self.couples, self.whole = rows, couples, None
+        return self
+
+    def faded(self, factor: float) -> RowSample:
+        """The same sample, in which every row counts only ``factor`` when new rows come."""
+        views = [_SampledRows(v.n_seen, v.keys / factor, v.numbers, v.X) for v in self.views]
+        return RowSample(self.limit, views, self.couples, self.forms)
+
+    def complete(self, modality: int) -> bool:
+        """Whether all rows of a modality are in the sample."""
+        return len(self.views[modality].numbers) == self.views[modality].n_seen
+
+    @property
+    def n_rows(self) -> tuple[int, ...]:
+        """Number of rows of each modality that were seen."""
+        return tuple(view.n_seen for view in self.views)
+
+    def mapped(self, modality: int, feature_map: FeatureMap) -> MappedView:
+        """The mapped features of the sampled rows of a modality, in the order of their numbers."""
+        if self.whole is not None:
+            return self.whole.mapped(modality, feature_map)
+        view = self.views[modality]
+        return MappedView(view.X[np.argsort(view.numbers, kind="stable")], feature_map)
+
+    def projected(self, modality: int, feature_map: FeatureMap, projection: FloatArray) -> FloatArray:
+        """Projections of the sampled rows, of shape (n, n_bits)."""
+        if self.whole is not None:
+            return self.whole.projected(modality, feature_map, projection)
+        return self.mapped(modality, feature_map).project(projection)
+
+    def data(self) -> tuple[list[Any], ResolvedCouples]:
+        """Features of the sampled rows of each modality, in the order of their numbers, and their pairs."""
+        if self.whole is not None:
+            couples = tuple(
+                ResolvedCouple(form.first, form.second, form.weight, pairs)
+                for form, pairs in zip(self.forms, self.whole.pairs, strict=True)
+            )
+            return list(self.whole.views), ResolvedCouples(self.n_rows, couples)
+        orders = [np.argsort(view.numbers, kind="stable") for view in self.views]
+        numbers = [view.numbers[order] for view, order in zip(self.views, orders, strict=True)]
+        couples = tuple(
+            ResolvedCouple(form.first, form.second, form.weight, _resolved(pairs, form, numbers, orders))
+            for form, pairs in zip(self.forms, self.couples, strict=True)
+        )
+        views = [view.X[order] for view, order in zip(self.views, orders, strict=True)]
+        return views, ResolvedCouples(tuple(map(len, numbers)), couples)
+
+
+def _stacked(parts: Sequence[Any]) -> Any:
+    if scipy.sparse.issparse(parts[0]):
+        return scipy.sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
+def _among(listed: _Listed, known: IntArray) -> _Listed:
+    """The pairs whose first row is one of the known ones. The second row may come with a later part."""
+    return listed.only(_contains(known, listed.i))
+
+
+def _contains(known: IntArray, numbers: IntArray) -> NDArray[np.bool_]:
+    if not len(known):
+        return np.zeros(len(numbers), bool)
+    at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    return np.asarray(known[at] == numbers)
+
+
+def _resolved(
+    pairs: _SampledPairs, form: CoupleForm, numbers: Sequence[IntArray], orders: Sequence[IntArray]
+) -> ResolvedPairs:
+    one_view = form.first == form.second
+    rows_x, rows_y = numbers[form.first], numbers[form.second]
+    n_x, n_y = len(rows_x), len(rows_y)
+    groups = None
+    if pairs.names is not None:
+        x, y = (names[orders[u]] for names, u in zip(pairs.names, form.sides, strict=True))
+        known = GroupNames(np.union1d(x, y), pairs.n_labels)
+        groups = known.groups(known.positions(x), known.positions(y))
+    found: list[Any] = []
+    for listed in (pairs.positive, pairs.negative):
+        if listed is None:
+            found += [None, None]
+            continue
+        inside = listed.only(_contains(rows_x, listed.i) & _contains(rows_y, listed.j))
+        index = np.searchsorted(rows_x, inside.i), np.searchsorted(rows_y, inside.j)
+        checked = checked_pairs(index, n_x, n_y, one_view, "listed", "sample")
+        found.append(checked)
+        found.append(
+            None
+            if inside.weights is None
+            else weights_of(checked, index, inside.weights, n_y, one_view=one_view)
+        )
+    aligned = pairs.aligned and np.array_equal(rows_x, rows_y)
+    positive, positive_weights, negative, negative_weights = found
+    return ResolvedPairs(
+        n_x, n_y, one_view, positive, negative, groups, aligned, positive_weights, negative_weights
+    )
