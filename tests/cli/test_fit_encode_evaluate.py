@@ -141,6 +141,44 @@ def test_one_view_by_labels(files, tmp_path, capsys):
     assert found["mAP"] > 0.5
 
 
+def test_ndcg_counts_shared_labels(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 256, size=(40, 1), dtype=np.uint8)
+    labels = rng.random((40, 5)) < 0.4
+    np.save(tmp_path / "c.npy", codes)
+    lines = [json.dumps({"tags": [f"t{label}" for label in np.flatnonzero(row)]}) for row in labels]
+    (tmp_path / "labels.jsonl").write_text("\n".join(lines) + "\n")
+    given = ["--codes", f"x={tmp_path / 'c.npy'}", "--labels", f"{tmp_path / 'labels.jsonl'}#tags"]
+
+    (found,) = json.loads(run(capsys, "evaluate", *given, "--json")[1])
+    table = run(capsys, "evaluate", *given)[1]
+
+    expected = dh.evaluate(codes, codes, labels, labels, own=np.arange(40), gains="shared")
+    assert found["NDCG"] == pytest.approx(expected.mean_ndcg)
+    assert found["NDCG at 10"] == pytest.approx(expected.mean_ndcg_at(10))
+    assert found["NDCG low"] < found["NDCG"] < found["NDCG high"]
+    assert "rank correlation" not in found, "codes alone have no distances to compare with"
+    assert f"{expected.mean_ndcg_at(10):.3f}" in table
+    assert "NDCG@10" in table
+
+
+def test_rank_correlation_within_each_modality(files, capsys):
+    labels = [f"--labels={m}={files.folder / f'test_{m}.csv'}#class" for m in "xy"]
+    given = ["evaluate", files.folder / "model.dhm", *views(files, "test"), *labels, "--within"]
+
+    found = json.loads(run(capsys, *given, "--metric", "diagonal", "--json")[1])
+    table = run(capsys, *given)[1]
+
+    X = np.load(files.folder / "test_y.npy")
+    codes = dh.load(files.folder / "model.dhm").encode(X, modality="y")
+    expected = dh.evaluation.rank_correlation(codes, X, metric="diagonal")
+    values = {(each["from"], each["into"]): each.get("rank correlation") for each in found}
+    assert values["y", "y"] == pytest.approx(expected.value, abs=1e-9)
+    assert values["x", "y"] is None
+    assert "ρ" in table.splitlines()[0]
+    assert found[-1]["rank correlation low"] < expected.value < found[-1]["rank correlation high"]
+
+
 def test_evaluation_by_pairs_equals_aligned_rows_where_they_are_the_same(files, tmp_path, capsys):
     np.save(tmp_path / "p.npy", np.repeat(np.arange(200), 2).reshape(-1, 2))
     model, both = files.folder / "model.dhm", views(files, "test")
@@ -231,6 +269,11 @@ BAD = {
         "64 features",
     ),
     "evaluate nothing": (["evaluate"], 2, "--codes"),
+    "evaluate with an unknown metric": (
+        ["evaluate", "{f}/model.dhm", "{tests}", "--metric", "l1"],
+        2,
+        "--metric must be one of euclidean, diagonal",
+    ),
     "evaluate both": (["evaluate", "{f}/model.dhm", "--codes", "x=c"], 2, "--codes needs none"),
     "evaluate without a model": (["evaluate", "{tests}"], 2, "--view needs a MODEL"),
     "set without a value": (["fit", "{views}", "--set", "nope", "-o", "m"], 2, "write --set NAME=VALUE"),

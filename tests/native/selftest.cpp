@@ -1,10 +1,12 @@
 // Compares every kernel that was compiled in with naive loops; no Python, so that it runs under
 // sanitizers and emulators. Prints what it ran; exits with 1 at the first difference.
+#include <bitset>
 #include <cmath>
 #include <cstdio>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <utility>
 
 #include "distance_table.hpp"
 #include "join.hpp"

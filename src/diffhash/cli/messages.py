@@ -19,7 +19,7 @@ _OTHER_NAMES = {
     "views": "--view",
 }
 _SAME_NAMES = (
-    "aligned caption_column codes file_column format ids image images into item kind labels method modality "
+    "aligned caption_column codes file_column format ids image images into item kind labels method metric modality "
     "negatives out overwrite pairs queries sample seed skip vector"
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES.split()} | _OTHER_NAMES
