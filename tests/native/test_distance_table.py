@@ -106,10 +106,15 @@ def test_wrong_labels_are_refused():
         native.distance_table(
             queries=codes, database=codes, query_labels=[0.5, 1.0, 2.0], database_labels=[1, 2, 3]
         )
-    with pytest.raises(ParameterError, match="max_shared must be a whole number >= 1"):
-        native.distance_table(
-            queries=codes, database=codes, query_labels=[1, 2, 3], database_labels=[1, 2, 3], max_shared=0
-        )
+    for max_shared, message in ((0, "must be a whole number >= 1"), (2, "must be at most 1,")):
+        with pytest.raises(ParameterError, match=f"max_shared {message}"):
+            native.distance_table(
+                queries=codes,
+                database=codes,
+                query_labels=[1, 2, 3],
+                database_labels=[1, 2, 3],
+                max_shared=max_shared,
+            )
 
 
 def test_padding_bits_that_are_set_in_the_database_are_refused():

@@ -86,7 +86,8 @@ def distance_table(
         Number of bits of a code, by default all bits of its bytes.
     max_shared : int
         If it is more than 1, relevance is graded: codes are counted by the number of labels that they share
-        with the query. Codes that share more than ``max_shared`` count as if they shared ``max_shared``.
+        with the query. Codes that share more than ``max_shared`` count as if they shared ``max_shared``. It must
+        not be more than the number of labels, rounded up to a multiple of 64.
     n_threads, kernel : optional
         As in :func:`top_k`.
 
@@ -124,7 +125,8 @@ def distance_table(
             f"{caller}: query_labels and database_labels must have the same form, got arrays of shape "
             f"{np.shape(query_labels)} and {np.shape(database_labels)}."
         )
-    max_shared = check_count(max_shared, "max_shared", caller=caller, maximum=1 << 20)
+    most = 64 * words.shape[1] if sets else 1
+    max_shared = check_count(max_shared, "max_shared", caller=caller, maximum=max(most, 1))
     threads = thread_count(n_threads, caller=caller)
     backend, level = dispatch.choose(kernel)
 

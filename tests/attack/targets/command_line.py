@@ -112,7 +112,7 @@ def _command(rng: random.Random, folder: Path) -> list[str]:
         [[], ["--labels", f"{table}#a"], ["--pairs", table], ["--aligned"], ["--ids", f"{table}#id"]]
     )
     if name == "evaluate":
-        return [name, model, *views, *related]
+        return [name, model, *views, *related, *rng.choice([[], ["--within"]])]
     ending = {"fit": ".dhm", "build": ".dh"}[name]
     more = ["--payload", table] if name == "build" and rng.random() < 0.5 else []
     return [name, *views, *related, *more, "--method", "diff", "--bits", "2", "-o", f"{folder}/{out}{ending}"]

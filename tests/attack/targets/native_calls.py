@@ -38,7 +38,12 @@ def make(rng: random.Random, folder: Path) -> Use:
         (native.within, {**common, "radius": 4 * width, "ids": ids, "allowed": None}),
         (
             native.distance_table,
-            {**common, "query_labels": np.zeros(len(queries), int), "database_labels": np.zeros(n, int)},
+            {
+                **common,
+                "query_labels": np.zeros(len(queries), int),
+                "database_labels": np.zeros(n, int),
+                "max_shared": 1,
+            },
         ),
         (
             native.joint_counts,
