@@ -54,6 +54,18 @@ def test_json_and_a_table_have_everything(collection, tmp_path, capsys):
     ]
 
 
+def test_a_table_of_fewer_pairs_than_there_are_says_so(collection, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("diffhash.workflows.duplicating.MAX_PAIRS", 2)
+    monkeypatch.setattr("diffhash.workflows.duplicating._BLOCK", 1)
+
+    status, out, _ = run(capsys, "duplicates", collection, "-r", 1, "--csv", tmp_path / "pairs.csv")
+
+    assert status == 0
+    assert "3 pairs within" in out
+    assert "the 2 nearest pairs" in out
+    assert (tmp_path / "pairs.csv").read_text().splitlines()[1:] == ["1,d,e,0", "0,a,b,1"]
+
+
 def test_two_modalities_are_compared(collection, capsys):
     with dh.Collection.open(collection, writable=True) as c:
         c.add_codes(CODES[5:], modality="text", ids=["a"])

@@ -42,7 +42,7 @@ def duplicates(
     ] = 20,
     csv: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write all pairs to a table: cluster, first, second, distance."),
+        typer.Option(metavar="FILE", help="Write the pairs to a table: cluster, first, second, distance."),
     ] = None,
     overwrite: Overwrite = False,
     output: OutputFlags,
@@ -109,4 +109,5 @@ def _print(result: DuplicatesResult) -> None:
     if result.clusters > len(result.largest) > 0:
         echo(f"\n{result.clusters - len(result.largest):,} more clusters: --count shows more")
     if result.table is not None:
-        echo(shown(str(result.table), 500))
+        only = "" if result.table_pairs == result.pairs else f": the {result.table_pairs:,} nearest pairs"
+        echo(shown(str(result.table), 500) + only)

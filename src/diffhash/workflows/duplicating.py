@@ -11,6 +11,7 @@ import numpy as np
 from ..atomic_write import replacing
 from ..output_files import TABLE
 from ..search import Duplicates
+from ..search.near_duplicates import MAX_PAIRS
 from ..stores import Collection
 from .model_files import open_collection
 from .options import FileName, OptionError, check_count
@@ -46,7 +47,7 @@ def duplicates(
     count : int
         Number of clusters to return with the items in them, the largest first.
     csv : file, optional
-        Write all pairs there: cluster, first, second, distance.
+        Write the pairs there: cluster, first, second, distance; at most the 10,000,000 nearest.
     overwrite : bool
         Replace an existing ``csv``.
     progress : function, optional
@@ -83,7 +84,7 @@ def duplicates(
             modality=modality,
             into=into,
             # Without a table nobody sees the pairs.
-            max_pairs=0 if table is None else _ALL,
+            max_pairs=0 if table is None else MAX_PAIRS,
             progress=lambda share: report(
                 progress, Step("comparing", round(100 * share), 100, "percent", f"radius {radius}")
             ),
@@ -102,12 +103,14 @@ def duplicates(
         items=len(found.members),
         largest=largest,
         table=table,
+        table_pairs=len(found.first),
     )
 
 
-#: More pairs than this would not fit memory; the table then has the nearest ones.
-_ALL = 50_000_000
+#: Items of a cluster that are returned.
 _MEMBERS = 100
+#: Rows of the table that are written at a time.
+_BLOCK = 100_000
 
 
 def _items(store: Collection, ids: list[Any]) -> tuple[ItemInfo, ...]:
@@ -122,5 +125,7 @@ def _write(path: Path, found: Duplicates) -> None:
     with replacing(path, TABLE) as part, part.open("w", newline="", encoding="utf-8") as file:
         writer = csv_format.writer(file)
         writer.writerow(["cluster", "first", "second", "distance"])
-        columns = (cluster, found.first, found.second, found.distances)
-        writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+        for begin in range(0, len(cluster), _BLOCK):
+            rows = slice(begin, begin + _BLOCK)
+            columns = (cluster[rows], found.first[rows], found.second[rows], found.distances[rows])
+            writer.writerows(zip(*(column.tolist() for column in columns), strict=True))

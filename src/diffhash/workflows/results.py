@@ -369,7 +369,9 @@ class DuplicatesResult(Result):
     largest : tuple of clusters
         Each is a tuple of ItemInfo, at most 100. The largest cluster comes first.
     table : Path or None
-        The table of all pairs that was written.
+        The table of pairs that was written.
+    table_pairs : int
+        Number of pairs in the table, which are the nearest ones if there are more pairs.
     """
 
     file: str
@@ -382,6 +384,7 @@ class DuplicatesResult(Result):
     items: int
     largest: tuple[tuple[ItemInfo, ...], ...]
     table: Path | None
+    table_pairs: int
 
 
 @dataclass(frozen=True)
