@@ -18,7 +18,7 @@ def test_search_as_a_process_with_words_and_with_a_picture(shapes, photos, tmp_p
     words = diffhash("search", shapes, "red square", "-k", "10", "--json")
     assert (words.returncode, words.stderr) == (0, "")
     assert {hit["payload"]["caption"] for hit in found(words.stdout)} == {"a red square"}
-    assert set(found(words.stdout)[0]) == {"id", "distance", "modality", "payload"}
+    assert set(found(words.stdout)[0]) == {"id", "distance", "chance", "score", "modality", "payload"}
     assert set(found(words.stdout)[0]["payload"]) == {"file", "caption", "shape", "number"}
 
     page = tmp_path / "page.html"

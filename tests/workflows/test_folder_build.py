@@ -187,7 +187,9 @@ class CancelledError(Exception):
     pass
 
 
-@pytest.mark.parametrize("name", ["reading pictures", "learning", "adding pictures", "adding captions"])
+@pytest.mark.parametrize(
+    "name", ["reading pictures", "learning", "calibrating", "adding pictures", "adding captions"]
+)
 def test_a_callback_that_raises_leaves_the_old_file(name, photos, tmp_path):
     build(photos, tmp_path / "s.dh")
     before = (tmp_path / "s.dh").read_bytes()
@@ -209,7 +211,7 @@ def test_steps_are_counted_up_to_their_total(photos, tmp_path):
     result = build(photos, tmp_path / "s.dh", progress=steps.append)
 
     last = {step.name: step for step in steps}
-    assert list(last) == ["reading pictures", "learning", "adding pictures", "adding captions"]
+    assert list(last) == ["reading pictures", "learning", "calibrating", "adding pictures", "adding captions"]
     assert last["reading pictures"] == workflows.Step("reading pictures", 60, 60, "pictures")
     assert last["adding pictures"].done == 60
     assert json.loads(json.dumps([step.to_dict() for step in steps]))[0]["done"] == 0

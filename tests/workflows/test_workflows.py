@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
@@ -40,7 +40,8 @@ def test_from_features_to_figures(files, views, tmp_path):
         fitted.path, {m: files.folder / f"test_{m}.npy" for m in "xy"}, pair_files=labels
     )
 
-    assert by_codes == by_model
+    assert all(direction.calibration is not None for direction in by_model.directions)
+    assert by_codes.directions == tuple(replace(d, calibration=None) for d in by_model.directions)
     assert [(d.query, d.into) for d in by_codes.directions] == [("x", "y"), ("y", "x")]
     expected = dh.evaluate(
         *(np.load(codes[m]) for m in "xy"), *(files.data.test.labels[m] for m in "xy")
@@ -68,7 +69,14 @@ def test_results_are_frozen_and_json_can_hold_them(files, views, model, tmp_path
         with pytest.raises(FrozenInstanceError):
             result.anything = 1
     assert fitted.to_dict()["path"] == str(tmp_path / "m.dhm")
-    assert results[3].to_dict()["hits"][0][0].keys() == {"id", "distance", "payload", "modality"}
+    assert results[3].to_dict()["hits"][0][0].keys() == {
+        "id",
+        "distance",
+        "payload",
+        "modality",
+        "chance",
+        "score",
+    }
 
 
 def test_search_takes_an_open_collection(views, tmp_path):

@@ -7,7 +7,6 @@ way are the nearest by Hamming distance, see :func:`diffhash.search.asymmetric_s
 
 from __future__ import annotations
 
-import math
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from .search_options import SearchOptions
 
 __all__ = ["Judgement", "check_options", "judge", "match_limit", "ranking_scale"]
 
+_LARGEST = 1e300
 _RANKINGS = ("auto", "hamming", "asymmetric")
 
 
@@ -67,7 +67,8 @@ def check_options(options: SearchOptions, *, caller: str) -> None:
 
 def _is_positive(value: Any) -> bool:
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and value > 0
+    # Compared before it is converted: a whole number may be too large for a float.
+    return is_number and bool(0 < value <= _LARGEST)
 
 
 def ranking_scale(

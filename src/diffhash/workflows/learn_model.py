@@ -60,7 +60,7 @@ def learn(
     *,
     sample: int,
     seed: int,
-    calibrate: bool | None,
+    calibrate: bool | None = False,
     progress: Progress | None,
 ) -> Learned:
     """Fit a hasher, on a sample if there are more objects (or listed pairs) than ``sample``; 0 takes all.

@@ -179,7 +179,7 @@ def test_a_gain_below_its_error_is_not_a_gain():
     assert not CoupleCalibration(counts, False, 1.0, None, None).prefers_asymmetric
 
 
-@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "1", True, [1.0]])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), 10**400, "1", True, [1.0]])
 @pytest.mark.parametrize("name", ["max_false_matches", "expected_matches"])
 def test_bad_numbers_are_refused(store, unseen, name, value):
     with pytest.raises(ParameterError, match=f"{name} must be a finite number above 0"):
