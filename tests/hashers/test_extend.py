@@ -215,3 +215,20 @@ def test_without_any_penalty_the_gradient_of_frozen_refinement_vanishes_at_the_m
 
     for bit in np.eye(3):
         assert abs(value(1e-4 * bit) - value(-1e-4 * bit)) / 2e-4 < 1e-2
+
+
+def test_a_new_form_of_one_partner_follows_that_partner(rng):
+    """Pairs with a partner that it says little about must not spoil the codes: the other one decides."""
+    latent = rng.normal(size=(400, 6))
+    views = {
+        "image": np.hstack([latent, rng.normal(size=(400, 6))]) @ rng.normal(size=(12, 12)),
+        "text": latent + 1.5 * rng.normal(size=(400, 6)),
+    }
+    train = {m: X[:300] for m, X in views.items()}
+    hasher = dh.DiffHash(n_bits=16, whiten=True, rotate=True).fit(train, dh.Pairs.aligned(300))
+    turned = views["image"] @ rng.normal(size=(12, 12))
+
+    extended = hasher.extend(train | {"new": turned[:300]}, dh.Pairs.aligned(300), modality="new")
+
+    new, old = (extended.encode(X[300:], modality=m) for X, m in ((turned, "new"), (views["image"], "image")))
+    assert np.bitwise_count(new ^ old).sum() < 0.02 * 100 * 16

@@ -37,6 +37,19 @@ def test_consensus_of_partners_is_that_of_a_loop_over_pairs(problem, seed):
         np.testing.assert_allclose(mine, expected, atol=1e-12)
 
 
+def test_real_valued_consensus_is_in_units_of_the_root_mean_square():
+    """Two partners of the first row, none of the second; a bit that is always zero stays zero."""
+    pairs = dh.Pairs(positive=([0, 0, 2], [0, 1, 1])).resolve(3, 2)
+    partners = np.array([[3.0, 0.0], [-1.0, 0.0]])
+
+    found = partner_consensus(
+        [np.zeros((3, 2)), partners], ResolvedCouples.of_pairs(pairs), real_valued=True
+    )[0]
+
+    np.testing.assert_allclose(found[:, 0], np.array([1.0, 0.0, -1.0]) / np.sqrt(5.0))
+    assert not found[:, 1].any()
+
+
 def test_consensus_with_sets_of_labels_leaves_the_row_itself_out():
     labels = np.array([[1, 0], [1, 1], [0, 0], [0, 1]], bool)
     couples = ResolvedCouples.of_pairs(dh.Pairs.from_labels(labels).resolve(4, None))
