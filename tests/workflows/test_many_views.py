@@ -276,7 +276,7 @@ def test_the_command_line_takes_any_number_of_views(data, built, tmp_path, capsy
     table = capsys.readouterr().out
     assert "speech → fused" in table
     assert "mAP, from each line into each column\n" in table
-    assert table.splitlines()[-5].split() == ["image", "text", "speech", "fused"]
+    assert table.splitlines()[-4].split() == ["image", "text", "speech", "fused"]
     assert run_app(["encode", model, *views, "-o", str(tmp_path / "f.npy"), "--json"]) == 0
     assert '"rows": 80' in capsys.readouterr().out
     vectors = options("--vector", {m: f for m, f in files(data, "features").items() if m == "image"})

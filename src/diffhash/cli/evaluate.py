@@ -187,4 +187,5 @@ def _print_matrix(matrix: DirectionMatrix) -> None:
     ]
     echo("\nmAP, from each line into each column")
     print_table(["", *matrix.databases], rows)
-    echo(f"mean across modalities {matrix.across:.3f}")
+    if set(matrix.databases) <= set(matrix.queries):
+        echo(f"mean across modalities {matrix.across:.3f}")

@@ -151,8 +151,8 @@ class LearningFlags:
         bool | None,
         typer.Option(
             "--calibrate/--no-calibrate",
-            help="Fit a second time without a fifth of the objects, so that searches know how sure hits are; fused codes "
-            "need it. Default: if there are enough objects.",
+            help="Fit a second time without a fifth of the objects, so that searches know how sure hits are; "
+            "fused codes need it. Default: if there are enough objects.",
             show_default=False,
             rich_help_panel=_LEARNING,
         ),

@@ -51,7 +51,7 @@ def search(
     into: Annotated[
         str | None,
         typer.Option(
-            help="Modality to search. Default: that of fused codes, or the first that the query has not.",
+            help="Modality to search. Default: the first that the query has not; for a fused query, fused codes.",
             show_default=False,
         ),
     ] = None,
