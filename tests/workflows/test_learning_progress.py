@@ -14,7 +14,9 @@ VIEWS = {"x": np.zeros((5, 2)), "y": np.zeros((5, 2))}
 
 
 def learn_aligned(hasher, progress):
-    return learn(hasher, VIEWS, RowRelation({"x": 5, "y": 5}), sample=0, seed=0, calibrate=False, progress=progress)
+    return learn(
+        hasher, VIEWS, RowRelation({"x": 5, "y": 5}), sample=0, seed=0, calibrate=False, progress=progress
+    )
 
 
 def test_steps_count_percent_and_say_what_is_being_done(monkeypatch):

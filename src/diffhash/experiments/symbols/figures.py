@@ -25,13 +25,13 @@ def roc_svg(result: DemoResult) -> str:
         axes = figure.subplots(gridspec_kw=MARGINS)
         for number, direction in enumerate(_one_way(result.directions)):
             color, error = _COLORS[number % len(_COLORS)], direction.equal_error_rate
-            label = f"{direction.query}, {direction.into}: equal errors {error:.3f}"
+            label = f"{direction.query}, {direction.into}: EER {error:.3f}"
             axes.plot(*direction.roc, color=color, dashes=_DASHES[number % len(_DASHES)], label=label)
             axes.plot([error], [1 - error], "o", color=color, markersize=4)
         _chance(axes, [10 ** (step / 50 - 4) for step in range(201)])
         axes.set(xscale="log", xlim=(1e-4, 1), ylim=(0, 1.02), title="Matching pairs against all others")
         axes.set(xlabel="False positive rate", ylabel="True positive rate")
-        axes.legend(loc="lower right", fontsize=7)
+        axes.legend(loc="center right", bbox_to_anchor=(1, 0.4), fontsize=7)
         return svg_element(figure, "ROC curves of unseen pairs")
 
 
@@ -66,7 +66,7 @@ def recall_svg(result: DemoResult) -> str:
         chance = [(k, k / result.n_test) for k in (1, longest)]
         axes.plot(*zip(*chance, strict=True), color=SOFT, linewidth=0.8, label="chance")
         _set_places(axes, result.directions)
-        axes.legend(loc="center right", fontsize=7)
+        axes.legend(loc="lower right", bbox_to_anchor=(1, 0.16), fontsize=7)
         return svg_element(figure, "Share of right answers among the first k")
 
 
