@@ -284,9 +284,9 @@ BAD = {
         "empty.npy: there are no rows",
     ),
     "three modalities": (
-        ["evaluate", "{f}/model.dhm", "--view", "a=a", "--view", "b=b", "--view", "c=c", "--pairs", "p"],
+        ["evaluate", "{f}/model.dhm", "{tests}", "--pairs", "x:z={f}/pairs.csv"],
         2,
-        "between two modalities",
+        "write --pairs x:y=FILE with two of x, y",
     ),
     "evaluate within": (["evaluate", "{f}/model.dhm", "{tests}", "--within"], 1, "--labels"),
     "evaluate features": (["evaluate", "--codes", "x={f}/test_x.npy"], 1, "diffhash encode"),

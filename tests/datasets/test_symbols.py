@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from diffhash.datasets import load_symbols
-from diffhash.datasets.symbols import _frame
+from diffhash.datasets.glyphs import frame
 from diffhash.errors import InputError, MissingExtraError, ParameterError
 
 
@@ -38,7 +38,7 @@ def test_every_picture_has_ink(symbols):
 @pytest.mark.parametrize("ink", [(0, 0, 5, 5), (140, 60, 190, 150), (10, 20, 300, 90), (100, 0, 110, 250)])
 def test_the_frame_is_a_square_that_holds_all_ink(ink):
     """A large drawing, or one far from the centre, is not clipped."""
-    left, top, right, bottom = _frame(ink, across=144.0, down=110.0)
+    left, top, right, bottom = frame(ink, across=144.0, down=110.0)
 
     assert left <= ink[0] < ink[2] <= right
     assert top <= ink[1] < ink[3] <= bottom
@@ -128,3 +128,60 @@ def test_bad_parameters_raise_errors_that_name_them(symbols):
         load_symbols(size=4)
     with pytest.raises(InputError, match="row numbers"):
         symbols.fit_text(np.array([0.5]))
+
+
+@pytest.fixture(scope="module")
+def four():
+    return load_symbols(views=("image", "text", "serif", "properties"))
+
+
+def test_more_views_do_not_change_the_others(symbols, four):
+    assert tuple(symbols.views) == ("image", "text")
+    assert tuple(four.views) == tuple(four.rows) == ("image", "text", "serif", "properties")
+    np.testing.assert_array_equal(four.views["image"], symbols.views["image"])
+    assert (four.views["text"] != symbols.views["text"]).nnz == 0
+
+
+def test_the_serif_view_has_gaps_and_says_which_characters_it_has(four):
+    rows = four.rows["serif"]
+
+    assert 0.4 * len(four) < len(rows) < 0.7 * len(four)
+    assert len(np.unique(rows)) == len(rows) == len(four.views["serif"])
+    # The glyph of a character in another face is usually nearer to its own picture than to those of the next ones.
+    serif, sans = four.views["serif"][:200], four.views["image"][rows[:200]]
+    distances = ((serif[:, None] - sans[None]) ** 2).sum(axis=2)
+    assert (distances.argmin(axis=1) == np.arange(200)).mean() > 0.8
+
+
+def test_properties_are_those_of_unicode(four):
+    columns = {name: column for column, name in enumerate(four.property_names)}
+    features = four.views["properties"]
+
+    assert features.shape == (len(four), len(columns))
+    for name, row in (
+        ("LATIN CAPITAL LETTER A", "category Lu"),
+        ("GREEK SMALL LETTER ALPHA", "script Greek"),
+    ):
+        assert features[four.names.index(name), columns[row]] == 1
+    five = features[four.names.index("DIGIT FIVE")]
+    assert five[columns["numeric value"]] == pytest.approx(np.log(6))
+    assert features[four.names.index("LATIN CAPITAL LETTER A"), columns["numeric"]] == 0
+    assert features.any(axis=1).all()
+
+
+def test_a_part_has_the_rows_of_its_characters(four):
+    characters = np.array([3, 1000, 4000, 5000])
+
+    views, ids = four.take(characters)
+
+    for name, rows in ids.items():
+        assert set(rows) <= set(characters)
+        assert views[name].shape[0] == len(rows)
+    np.testing.assert_array_equal(ids["text"], characters)
+    np.testing.assert_array_equal(views["image"], four.views["image"][characters])
+
+
+@pytest.mark.parametrize("views", [(), ("image", "smell"), "smell"])
+def test_unknown_views_are_named(views):
+    with pytest.raises(ParameterError, match="views must be some of image, text, serif, properties"):
+        load_symbols(views=views)

@@ -25,13 +25,15 @@ BLOCKS = ("Arrows", "Greek and Coptic", "Box Drawing", "Dingbats", "Miscellaneou
 
 
 @cache
-def few_symbols() -> Symbols:
-    symbols = load_symbols()
+def few_symbols(views: tuple[str, ...] = ()) -> Symbols:
+    symbols = load_symbols(views=("text", "image", "serif"))
     rows = np.flatnonzero(np.isin(symbols.groups, BLOCKS))
     names = [symbols.names[row] for row in rows]
+    found, ids = symbols.take(rows)
     return replace(
         symbols,
-        views={m: X[rows] for m, X in symbols.views.items()},
+        views=found,
+        rows={m: np.searchsorted(rows, kept) for m, kept in ids.items()},
         names=names,
         characters=[symbols.characters[row] for row in rows],
         groups=symbols.groups[rows],

@@ -50,18 +50,19 @@ def test_measures_are_those_of_the_stored_model_on_unseen_symbols(result):
     symbols = few_symbols()
     with dh.Collection.open(result.collection) as collection:
         assert len(collection) == result.n_symbols == len(symbols)
-        codes: dict[str, list] = {"image": [], "text": []}
-        n_unseen = 0
-        for block in collection.iterate():
-            for item in block:
-                if item.payload["unseen"]:
-                    n_unseen += 1
-                    for modality in codes:
-                        codes[modality].append(item.codes[modality])
-    assert n_unseen == result.n_test
-    own = np.arange(n_unseen)
-    for direction, (a, b) in zip(result.directions, (("text", "image"), ("image", "text")), strict=True):
-        again = dh.evaluate(np.array(codes[a]), np.array(codes[b]), own, own)
+        unseen = [item for block in collection.iterate() for item in block if item.payload["unseen"]]
+    assert len(unseen) == result.n_test
+    titles = {"text": "name", "image": "drawing", "serif": "serif drawing"}
+    codes, own = {}, {}
+    for m in titles:
+        has = [(row, item.codes[m]) for row, item in enumerate(unseen) if m in item.codes]
+        own[m], codes[m] = np.array([row for row, _ in has]), np.array([code for _, code in has])
+    assert 0 < len(own["serif"]) < len(own["text"]) == result.n_test
+    expected = [(a, b) for a in titles for b in titles if a != b]
+    for direction, (a, b) in zip(result.directions, expected, strict=True):
+        assert direction.title == f"{titles[a]} → {titles[b]}"
+        again = dh.evaluate(codes[a], codes[b], own[a], own[b])
+        assert (direction.queries, direction.items) == (len(np.intersect1d(own[a], own[b])), len(own[b]))
         assert direction.mean_average_precision == pytest.approx(again.mean_average_precision)
         assert direction.recall_at(10) == pytest.approx(again.recall_at(10))
         assert direction.mean_average_precision > 5 * result.chance
@@ -167,7 +168,7 @@ def test_hostile_text_is_shown_and_never_run(result, tmp_path):
     )
     words = (Answer(HOSTILE, hits=(hit,), unseen_hits=(hit,)), Answer(HOSTILE, known=False))
     pictures = (Answer(HOSTILE, name=HOSTILE, picture=HOSTILE, hits=(hit,), nearer=3),)
-    directions = tuple(dataclasses.replace(d, title=HOSTILE) for d in result.directions)
+    directions = tuple(dataclasses.replace(d, query=HOSTILE, into=HOSTILE) for d in result.directions)
     hostile = dataclasses.replace(
         result,
         words=words,

@@ -165,7 +165,7 @@ def test_a_model_without_curves_says_how_to_get_them(train):
         (np.zeros((2, 9)), None, InputError, "got ndarray"),
         ({"smell": np.zeros((2, 9))}, None, UnknownModalityError, "unknown modality 'smell'"),
         ({"image": np.zeros((2, 5))}, None, FeatureCountError, "has 9 features"),
-        ({"image": np.zeros((2, 9)), "text": np.zeros((3, 11))}, None, InputError, "2 rows of 'image' and 3"),
+        ({"image": np.zeros((2, 9)), "text": np.zeros((3, 11))}, None, InputError, "2 rows of 'image', 3"),
         ({"image": np.zeros((2, 9))}, [1, 2], InputError, "must be a dict"),
         ({"image": np.zeros((2, 9))}, {"text": [1, 2]}, InputError, "got 'text'"),
         ({"image": np.zeros((2, 9))}, {"image": [1]}, InputError, "one id for each row"),

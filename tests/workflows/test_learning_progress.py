@@ -8,12 +8,15 @@ import pytest
 import diffhash as dh
 from diffhash.workflows import Step
 from diffhash.workflows.learn_model import learn
+from diffhash.workflows.row_relation import RowRelation
 
 VIEWS = {"x": np.zeros((5, 2)), "y": np.zeros((5, 2))}
 
 
 def learn_aligned(hasher, progress):
-    return learn(hasher, VIEWS, dh.Pairs.aligned(5), sample=0, seed=0, progress=progress)
+    return learn(
+        hasher, VIEWS, RowRelation({"x": 5, "y": 5}), sample=0, seed=0, calibrate=False, progress=progress
+    )
 
 
 def test_steps_count_percent_and_say_what_is_being_done(monkeypatch):

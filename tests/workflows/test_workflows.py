@@ -124,13 +124,6 @@ def test_each_workflow_has_its_own_default_for_the_sample(call, default, views, 
     assert asked == [default, default, 50]
 
 
-def test_pairs_of_three_modalities_are_refused_before_anything_is_read(model):
-    views = {name: f"missing_{name}.npy" for name in "abc"}
-
-    with pytest.raises(workflows.OptionError, match="between two modalities"):
-        workflows.evaluate(model, views, pair_files=workflows.PairFiles(pairs="missing.csv"))
-
-
 @pytest.mark.parametrize("work", ["encode", "build", "fit", "build and fit", "evaluate"])
 def test_a_value_that_is_not_finite_is_named_with_its_row_in_the_file(work, files, views, model, tmp_path):
     """Also if the file is read in blocks, and if a sample is learned from."""
@@ -287,7 +280,7 @@ def test_wrong_arguments_raise_an_error_that_names_parameters(call, words, views
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pairs_of_three_modalities_are_refused_and_labels_are_not(tmp_path):
+def test_labels_and_pairs_of_three_modalities(tmp_path):
     for name in "abc":
         np.save(tmp_path / f"{name}.npy", np.arange(6, dtype=np.uint8)[:, None])
     np.save(tmp_path / "pairs.npy", np.array([[0, 1], [2, 3]]))
@@ -297,10 +290,18 @@ def test_pairs_of_three_modalities_are_refused_and_labels_are_not(tmp_path):
     by_labels = workflows.evaluate(
         codes=codes, pair_files=workflows.PairFiles(labels=tmp_path / "labels.npy"), within=True
     )
-    with pytest.raises(workflows.OptionError, match="between two modalities"):
+    couples = {("a", "b"): tmp_path / "pairs.npy", ("c", "b"): tmp_path / "pairs.npy"}
+    by_pairs = workflows.evaluate(codes=codes, pair_files=workflows.PairFiles(pairs=couples))
+    with pytest.raises(workflows.OptionError, match="between which of a, b, c"):
         workflows.evaluate(codes=codes, pair_files=workflows.PairFiles(pairs=tmp_path / "pairs.npy"))
 
     assert len(by_labels.directions) == 9
+    assert [(d.query, d.into) for d in by_pairs.directions] == [
+        ("a", "b"),
+        ("b", "a"),
+        ("b", "c"),
+        ("c", "b"),
+    ]
     with pytest.raises(InputError, match="needs `labels`"):
         workflows.evaluate(codes=codes, within=True)
 

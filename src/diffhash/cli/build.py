@@ -30,7 +30,7 @@ __all__ = ["build"]
 _FOLDER = "A folder of pictures"
 _FEATURES = "Feature files"
 _ONLY_FOLDER = "file_column caption_column kind thumbnails skip"
-_ONLY_FEATURES = "model payload pairs labels ids aligned negatives"
+_ONLY_FEATURES = "model payload fused pairs labels ids aligned negatives"
 _ONLY_LEARNING = "method bits seed settings sample"
 
 
@@ -96,6 +96,14 @@ def build(
             metavar="[NAME=]FILE", help="Table of what to store with each row.", rich_help_panel=_FEATURES
         ),
     ] = None,
+    fused: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Also store one fused code for each object, from all that it has, as a modality of this name.",
+            rich_help_panel=_FEATURES,
+        ),
+    ] = None,
     pairs: PairFlags,
     negatives: Negatives = None,
     learning: LearningFlags,
@@ -114,6 +122,8 @@ def build(
         diffhash build --view a=a.npy --view b=b.npy --payload rows.csv -o ab.dh
 
         diffhash build --view a=a.npy --view b=b.npy --pairs pairs.csv -o ab.dh
+
+        diffhash build --view a=a.npy --view b=b.npy --view c=c.npy --fused abc -o abc.dh
 
         diffhash build --model model.dhm --view image=imgs.npy -o images.dh
     """
@@ -154,6 +164,7 @@ def build(
                 payloads=file_or_files_by_name(payload, list(views), "--payload"),
                 pair_files=pairs.files(list(views), negatives),
                 learning=options if model is None else None,
+                fused=fused,
                 overwrite=overwrite,
                 progress=progress,
             )

@@ -32,9 +32,10 @@ def demo(
 ) -> None:
     """Learn to find symbols by their names, evaluate, build a collection and search it.
 
-    Draws about 5,700 characters of a font, learns from most of them, and tests on the others.
+    Draws about 5,700 characters in two faces of a font (many lack the second), learns from most of them and
+    their names, and tests on the others.
 
-    Writes symbols.dh, which diffhash search can read, and report.html. Takes less than a minute on two cores.
+    Writes symbols.dh, which diffhash search can read, and report.html. Takes about a minute on two cores.
 
     For example:
 
@@ -78,8 +79,9 @@ def _print(result: DemoResult, report: Path) -> None:
         sys.stdout.reconfigure(errors="replace")
     console = Console(highlight=False)
     console.print(
-        f"Learned from {result.n_train:,} symbols and their names: {result.bytes['code']} bytes for each drawing and "
-        f"each name.\n{result.n_test} others were kept out: * marks them, and the figures are about them.\n"
+        f"Learned from {result.n_train:,} symbols: their drawings in two faces and their names, "
+        f"{result.bytes['code']} bytes for each.\n"
+        f"{result.n_test} others were kept out: * marks them, and the figures are about them.\n"
     )
     console.print(_words(result.words))
     console.print(_pictures(result.pictures))
@@ -132,12 +134,18 @@ def _pictures(answers: tuple[Answer, ...]) -> Table:
 
 
 def _figures(result: DemoResult) -> Table:
-    table = _table("\nOn unseen symbols", "", "mAP", "recall@1", "recall@10", "EER")
+    table = _table("\nOn unseen symbols", "", "queries", "items", "mAP", "recall@1", "recall@10", "EER")
     for d in result.directions:
         values = (d.mean_average_precision, d.recall_at(1), d.recall_at(10), d.equal_error_rate)
-        table.add_row(d.title, *(f"{value:.3f}" for value in values))
+        table.add_row(d.title, f"{d.queries:,}", f"{d.items:,}", *(f"{value:.3f}" for value in values))
     n = result.n_test
-    table.add_row("chance", *(f"{value:.3f}" for value in (result.chance, 1 / n, 10 / n, 0.5)), style="dim")
+    table.add_row(
+        "chance",
+        "",
+        f"{n:,}",
+        *(f"{value:.3f}" for value in (result.chance, 1 / n, 10 / n, 0.5)),
+        style="dim",
+    )
     return table
 
 

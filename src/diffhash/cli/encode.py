@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from .options import OutputFlags, Overwrite
+from .options import OutputFlags, Overwrite, refuse_options
+from .parsing import file_or_files_by_name, files_by_name
 from .printing import megabytes, print_facts, print_json
 from .progress import StepBar
 
@@ -16,10 +17,28 @@ __all__ = ["encode"]
 
 def encode(
     *,
+    context: typer.Context,
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="A model (.dhm), or a collection (.dh) with its model.")
     ],
-    features: Annotated[str, typer.Argument(metavar="FEATURES", help="Feature file of one modality.")],
+    features: Annotated[
+        str | None, typer.Argument(metavar="[FEATURES]", help="Feature file of one modality.")
+    ] = None,
+    view: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--view",
+            metavar="NAME=FILE",
+            help="In place of FEATURES, for each modality: one fused code for each object. Needs a calibrated model.",
+        ),
+    ] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="With --view: ids of the rows; rows with the same id are one object. Default: row r of every view.",
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the codes (.npy).")
     ],
@@ -32,9 +51,10 @@ def encode(
     overwrite: Overwrite = False,
     output: OutputFlags,
 ) -> None:
-    """Encode a feature file into binary codes.
+    """Encode a feature file into binary codes, or several into one fused code for each object.
 
-    The codes are uint8 of shape (rows, bytes). The memory does not grow with the number of rows.
+    The codes are uint8 of shape (rows, bytes). The memory does not grow with the number of rows. With --ids, the ids of
+    the objects are written beside the codes, to a file that ends in .ids.npy.
 
     For example:
 
@@ -43,13 +63,25 @@ def encode(
         diffhash encode model.dhm wiki.npz#texts --modality text -o codes.npy
 
         diffhash encode photos.dh imgs.parquet#embedding --modality image -o codes.npy --json
+
+        diffhash encode model.dhm --view image=imgs.npy --view text=txt.npy -o fused.npy
     """
+    views = files_by_name(view, "--view")
+    if bool(views) == (features is not None):
+        raise typer.BadParameter("give FEATURES of one modality, or --view NAME=FILE for each modality")
+    refuse_options(context, *(("modality", "goes with FEATURES") if views else ("ids", "goes with --view")))
     from .. import workflows
 
     with StepBar() as progress:
-        result = workflows.encode(
-            model, features, out, modality=modality, overwrite=overwrite, progress=progress
-        )
+        if features is None:
+            by_name = file_or_files_by_name(ids, list(views), "--ids")
+            result = workflows.encode_fused(
+                model, views, out, ids=by_name, overwrite=overwrite, progress=progress
+            )
+        else:
+            result = workflows.encode(
+                model, features, out, modality=modality, overwrite=overwrite, progress=progress
+            )
     facts = {
         "codes": str(result.path),
         "modality": result.modality,

@@ -13,6 +13,7 @@ from .progress import StepBar
 from .terminal import echo, shown
 
 if TYPE_CHECKING:
+    from ..evaluation import DirectionMatrix
     from ..workflows import CalibrationCheck, Direction
 
 __all__ = ["evaluate"]
@@ -44,6 +45,14 @@ def evaluate(
             help="Distance of features that --within compares: euclidean, diagonal, cosine or root-cosine.",
         ),
     ] = "euclidean",
+    fused: Annotated[
+        bool,
+        typer.Option(
+            "--fused",
+            help="Also into fused codes of the objects (needs a calibrated model and --labels). "
+            "The query's own object is left out.",
+        ),
+    ] = False,
     queries: Annotated[
         int,
         typer.Option(min=0, help="At most this many queries in each direction, drawn at random; 0: all."),
@@ -51,7 +60,7 @@ def evaluate(
     seed: Seed = 0,
     output: OutputFlags,
 ) -> None:
-    """Measure retrieval in all directions.
+    """Measure retrieval from every modality into every other.
 
     Use objects that the model has not learned from. mAP is the mean average precision, with a 95 %
     interval over the queries. NDCG counts how many labels an item shares with the query. Equal distances
@@ -66,6 +75,8 @@ def evaluate(
         diffhash evaluate ab.dhm --view a=a.npy --view b=b.npy --labels ab.csv#class --within
 
         diffhash evaluate --codes a=a.npy --codes b=b.npy --pairs pairs.csv
+
+        diffhash evaluate abc.dhm --view a=a.npy --view b=b.npy --view c=c.npy
     """
     if bool(view) == bool(codes):
         raise typer.BadParameter("give a MODEL and --view NAME=FILE for each modality, or --codes NAME=FILE")
@@ -80,6 +91,7 @@ def evaluate(
             pair_files=pairs.files(list(views or code_files)),
             within=within,
             metric=metric,
+            fused=fused,
             queries=queries,
             seed=seed,
             progress=progress,
@@ -88,6 +100,8 @@ def evaluate(
         print_json([_facts(direction) for direction in result.directions])
     else:
         _print(result.directions)
+        if len({found.query for found in result.directions}) > 2:
+            _print_matrix(result.matrix())
 
 
 def _facts(found: Direction) -> dict[str, Any]:
@@ -163,3 +177,15 @@ def _calibration_line(check: CalibrationCheck) -> str:
         f"{chances}; at most {check.promised:g} wrong hits promised within distance {check.radius}, "
         f"{check.false_matches:.2f} found there, with {check.found:.1%} of the relevant items"
     )
+
+
+def _print_matrix(matrix: DirectionMatrix) -> None:
+    """The mean average precision of all directions: a line for each query modality, a column for each database."""
+    rows = [
+        [name, *("-" if value != value else f"{value:.3f}" for value in values)]
+        for name, values in zip(matrix.queries, matrix.values.tolist(), strict=True)
+    ]
+    echo("\nmAP, from each line into each column")
+    print_table(["", *matrix.databases], rows)
+    if set(matrix.databases) <= set(matrix.queries):
+        echo(f"mean across modalities {matrix.across:.3f}")

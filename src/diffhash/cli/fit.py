@@ -30,7 +30,7 @@ def fit(
 ) -> None:
     """Learn hash functions from feature files.
 
-    Give one file for each modality and say which rows belong together.
+    Give one file for each modality, two or more, and say which rows belong together.
 
     For example:
 
@@ -39,11 +39,14 @@ def fit(
         diffhash fit --view a=a.npy --view b=b.npy --pairs pairs.csv -o ab.dhm
 
         diffhash fit --view a=d.npz#a --view b=d.npz#b --labels d.csv#class -o d.dhm
+
+        diffhash fit --view a=a.npy --view b=b.npy --view c=c.npy -o abc.dhm
     """
     views = files_by_name(view, "--view")
     if not views:
         raise typer.BadParameter("at least one --view NAME=FILE is needed")
-    pair_files, options = pairs.files(list(views), negatives), learning.options(sample)
+    pair_files = pairs.files(list(views), negatives)
+    options = learning.options(sample)
     from .. import workflows
 
     with StepBar() as progress:

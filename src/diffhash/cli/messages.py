@@ -16,11 +16,12 @@ _OTHER_NAMES = {
     "payloads": "--payload",
     "settings": "--set",
     "text": "TEXT",
+    "view": "--view",
     "views": "--view",
 }
 _SAME_NAMES = (
-    "aligned caption_column codes file_column format ids image images into item kind labels method metric modality "
-    "negatives out overwrite pairs queries sample seed skip vector"
+    "aligned calibrate caption_column codes file_column format fused ids image images into item kind labels "
+    "method metric modality negatives out overwrite pairs queries sample seed skip vector"
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES.split()} | _OTHER_NAMES
 

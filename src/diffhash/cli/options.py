@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ..workflows.options import MAX_BITS, LearningOptions, MethodName, PairFiles
-from .parsing import file_or_files_by_name, parse_settings
+from .parsing import file_or_files_by_couple, file_or_files_by_name, parse_settings
 
 __all__ = [
     "FitSample",
@@ -39,9 +39,9 @@ Views = Annotated[
     ),
 ]
 Negatives = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        metavar="FILE",
+        metavar="[A:B=]FILE",
         help="Table of pairs that do not belong together. Default: every other pair.",
         rich_help_panel=_PAIRS,
     ),
@@ -81,10 +81,11 @@ class PairFlags:
     """Which rows belong together."""
 
     pairs: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
-            metavar="FILE",
-            help="Table of two columns: row numbers from 0, or ids with --ids.",
+            metavar="[A:B=]FILE",
+            help="Table of two columns: row numbers from 0, or ids with --ids. With more than two views, one for "
+            "each couple: image:text=FILE.",
             rich_help_panel=_PAIRS,
         ),
     ] = None
@@ -100,7 +101,8 @@ class PairFlags:
         list[str] | None,
         typer.Option(
             metavar="[NAME=]FILE",
-            help="Ids of the rows (FILE#COLUMN): one file for all views, or one for each.",
+            help="Ids of the rows (FILE#COLUMN): one file for all views, or one for each. Rows with the same id are "
+            "one object; it may lack a view, or have several rows in one.",
             rich_help_panel=_PAIRS,
         ),
     ] = None
@@ -113,11 +115,11 @@ class PairFlags:
         ),
     ] = False
 
-    def files(self, modalities: Sequence[str], negatives: str | None = None) -> PairFiles:
+    def files(self, modalities: Sequence[str], negatives: list[str] | None = None) -> PairFiles:
         """The files for a workflow."""
         return PairFiles(
-            pairs=self.pairs,
-            negatives=negatives,
+            pairs=file_or_files_by_couple(self.pairs, modalities, "--pairs"),
+            negatives=file_or_files_by_couple(negatives, modalities, "--negatives"),
             labels=file_or_files_by_name(self.labels, modalities, "--labels"),
             ids=file_or_files_by_name(self.ids, modalities, "--ids"),
             aligned=self.aligned,
@@ -149,8 +151,8 @@ class LearningFlags:
         bool | None,
         typer.Option(
             "--calibrate/--no-calibrate",
-            help="Fit a second time without a fifth of the objects, so that searches know how sure hits are. "
-            "Default: if there are enough objects.",
+            help="Fit a second time without a fifth of the objects, so that searches know how sure hits are; "
+            "fused codes need it. Default: if there are enough objects.",
             show_default=False,
             rich_help_panel=_LEARNING,
         ),

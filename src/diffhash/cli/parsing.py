@@ -11,7 +11,13 @@ from typing import Any
 
 import typer
 
-__all__ = ["file_or_files_by_name", "files_by_name", "parse_settings", "parse_where"]
+__all__ = [
+    "file_or_files_by_couple",
+    "file_or_files_by_name",
+    "files_by_name",
+    "parse_settings",
+    "parse_where",
+]
 
 _OPERATORS = {"=": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _TYPED = re.compile(r"\s*([^=!<>]+?)\s*(==|!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
@@ -57,6 +63,38 @@ def file_or_files_by_name(
         if "=" not in only or file_exists:
             return only
     return files_by_name(values, option)
+
+
+def file_or_files_by_couple(
+    values: Sequence[str] | None, names: Sequence[str], option: str
+) -> str | dict[tuple[str, ...], str] | None:
+    """``[A:B=]FILE`` options: one file, or a dict of files by couple of modalities.
+
+    Examples
+    --------
+    >>> file_or_files_by_couple(["p.csv"], ["image", "text"], "--pairs")
+    'p.csv'
+    >>> file_or_files_by_couple(["image:text=p.csv"], ["image", "text"], "--pairs")
+    {('image', 'text'): 'p.csv'}
+    """
+    if not values:
+        return None
+    couples = {f"{a}:{b}=": (a, b) for a in names for b in names}
+    found: dict[tuple[str, ...], str] = {}
+    for value in values:
+        prefix = next((prefix for prefix in couples if value.startswith(prefix)), None)
+        if prefix is None:
+            if len(values) == 1 and ("=" not in value or _exists(value.partition("#")[0])):
+                return value
+            example = f"{names[0]}:{names[-1]}=FILE" if names else "A:B=FILE"
+            raise typer.BadParameter(
+                f"write {option} {example} with two of {', '.join(names)}, got {value!r}"
+            )
+        couple = couples[prefix]
+        if couple in found or couple[::-1] in found:
+            raise typer.BadParameter(f"{option} names {couple[0]}:{couple[1]} twice")
+        found[couple] = value.removeprefix(prefix)
+    return found
 
 
 def _exists(name: str) -> bool:

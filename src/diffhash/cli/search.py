@@ -10,7 +10,7 @@ import typer
 
 from ..workflows.options import THUMBNAIL, Ranking
 from .options import OutputFlags, refuse_options
-from .parsing import parse_where
+from .parsing import files_by_name, parse_where
 from .printing import print_json, print_table
 from .terminal import echo, shown
 
@@ -35,7 +35,11 @@ def search(
         Path | None, typer.Option(metavar="FILE", help="Ask with a picture in place of words.")
     ] = None,
     vector: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Ask with features: every row of the file is a query.")
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]FILE",
+            help="Ask with features: every row of the file is a query. Repeat for a fused query.",
+        ),
     ] = None,
     item: Annotated[
         str | None, typer.Option(metavar="ID", help="Ask with an item of the collection.")
@@ -45,7 +49,11 @@ def search(
         typer.Option(help="Modality of the query. Default: the one that fits.", show_default=False),
     ] = None,
     into: Annotated[
-        str | None, typer.Option(help="Modality to search. Default: the other one.", show_default=False)
+        str | None,
+        typer.Option(
+            help="Modality to search. Default: the first that the query has not; for a fused query, fused codes.",
+            show_default=False,
+        ),
     ] = None,
     k: Annotated[int, typer.Option("-k", "--count", min=1, help="How many results.")] = 10,
     where: Annotated[
@@ -80,6 +88,8 @@ def search(
 ) -> None:
     """Search a collection with words, a picture, vectors, or one of its items.
 
+    Words, a picture and vectors of several modalities together make one fused query, if the model is calibrated.
+
     For example:
 
         diffhash search photos.dh "a white star"
@@ -91,15 +101,17 @@ def search(
         diffhash search photos.dh "a white star" --max-false-matches 0.5
 
         diffhash search photos.dh "a white star" --open
+
+        diffhash search abc.dh --vector a=a.npy --vector b=b.npy --into c
     """
-    if sum(value is not None for value in (text, image, vector, item)) != 1:
+    if not any(value is not None for value in (text, image, vector or None, item)):
         raise typer.BadParameter("give one of TEXT, --image FILE, --vector FILE and --item ID")
     if not open_page:
         refuse_options(context, "page", "goes with --open")
     query: dict[str, Any] = {
         "text": text,
         "image": image,
-        "vector": vector,
+        "vector": _vectors(vector),
         "item": item,
         "modality": modality,
         "into": into,
@@ -127,6 +139,13 @@ def search(
         if sys.stdout.isatty():
             typer.launch(page.resolve().as_uri())
         echo(shown(str(page), 500), err=output.as_json)
+
+
+def _vectors(values: list[str] | None) -> str | dict[str, str] | None:
+    """``[NAME=]FILE`` options: one file, or files by modality."""
+    if values and len(values) == 1 and ("=" not in values[0] or Path(values[0].partition("#")[0]).exists()):
+        return values[0]
+    return files_by_name(values, "--vector") or None
 
 
 def _facts(result: QueryResult) -> dict[str, Any]:

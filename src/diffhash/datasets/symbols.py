@@ -1,43 +1,45 @@
-"""Symbols: pictures of characters and their Unicode names, a real image–text data set.
+"""Symbols: pictures of characters, their Unicode names and more, a real data set of two to four modalities.
 
-The pictures are drawn with the font DejaVu Sans, which is part of matplotlib. The names come
-from Python's ``unicodedata``. Nothing is downloaded.
+The pictures are drawn with the fonts DejaVu Sans and Serif, which are part of matplotlib. The names
+and properties come from Python's ``unicodedata``. Nothing is downloaded.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, MissingExtraError, ParameterError
+from ..errors import InputError, ParameterError
 from ..featurizers import HogFeatures, TfidfFeatures
 from ..types import IntArray
+from .glyphs import draw, font_code_points, font_path
+from .unicode_properties import unicode_properties
 
-__all__ = ["Symbols", "load_symbols"]
+__all__ = ["VIEWS", "Symbols", "load_symbols"]
 
-# Characters are drawn at this size and then reduced, so that they are smooth at any picture size.
-_EM = 96
-# Side of the square that a picture shows, and the height of its centre above the baseline, both in ems.
-# Letters with their accents and most symbols fit into it.
-_FRAME = 1.15
-_CENTRE = 0.30
+#: Views that can be loaded.
+VIEWS = ("image", "text", "serif", "properties")
 
 
 @dataclass(frozen=True, eq=False)
 class Symbols:
-    """Pictures and names of ``n`` characters. Row ``r`` of every attribute is the same character.
+    """Views of ``n`` characters. Row ``r`` of every attribute is the same character, except in views with gaps.
 
     Attributes
     ----------
     views : dict
+        Those that were loaded.
         ``"image"``: float32 array of shape (n, 964), oriented gradients and a thumbnail.
         ``"text"``: sparse float32 array of shape (n, n_words), TF-IDF of the words of the name.
+        ``"serif"``: float32 array of shape (n_serif, 964), the same as image of the glyph in DejaVu Serif.
+        ``"properties"``: float32 array of shape (n, n_properties), what the Unicode standard says.
+    rows : dict of int arrays by view
+        The character of each row of the view. Only ``"serif"`` has gaps: many characters have no glyph there.
     names : list of str
         Unicode names, such as ``"LEFTWARDS ARROW"``.
     characters : list of str
@@ -48,6 +50,8 @@ class Symbols:
         White (255) on black (0).
     image_featurizer, text_featurizer
         The featurizers that computed the views. Use them for a query that is not in the data.
+    property_names : tuple of str
+        Columns of the view ``"properties"``, such as ``"category Lu"``; empty if it was not loaded.
     """
 
     views: dict[str, Any]
@@ -57,6 +61,8 @@ class Symbols:
     pictures: NDArray[np.uint8]
     image_featurizer: HogFeatures
     text_featurizer: TfidfFeatures
+    rows: dict[str, IntArray] = field(default_factory=dict)
+    property_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -98,6 +104,31 @@ class Symbols:
             chosen[rng.permutation(n)[:n_test]] = True
         return np.flatnonzero(~chosen), np.flatnonzero(chosen)
 
+    def take(self, characters: IntArray) -> tuple[dict[str, Any], dict[str, IntArray]]:
+        """Views of some characters, and the character of each of their rows: ids for :meth:`Pairs.from_ids`.
+
+        Parameters
+        ----------
+        characters : int array
+            Rows of the attributes, such as a part of :meth:`split`.
+
+        Returns
+        -------
+        views, ids : dicts by view
+
+        Examples
+        --------
+        >>> symbols = load_symbols(views=("image", "serif"))
+        >>> views, ids = symbols.take(symbols.split()[1])
+        >>> len(views["image"]), len(views["serif"])
+        (600, 320)
+        """
+        kept = {name: np.flatnonzero(np.isin(rows, characters)) for name, rows in self.rows.items()}
+        return (
+            {name: view[kept[name]] for name, view in self.views.items()},
+            {name: self.rows[name][chosen] for name, chosen in kept.items()},
+        )
+
     def fit_text(self, rows: IntArray) -> Symbols:
         """Return the same symbols, but with words and weights learned from some rows only.
 
@@ -121,17 +152,21 @@ class Symbols:
             )
         featurizer = TfidfFeatures(**self.text_featurizer.get_params())
         featurizer.fit(np.asarray(self.names)[rows].tolist())
-        views = {**self.views, "text": featurizer.transform(self.names)}
+        views = dict(self.views)
+        if "text" in views:
+            views["text"] = featurizer.transform(self.names)
         return replace(self, views=views, text_featurizer=featurizer)
 
 
-def load_symbols(*, size: int = 32) -> Symbols:
-    """Draw every named character of DejaVu Sans, and featurize drawings and names.
+def load_symbols(*, size: int = 32, views: Sequence[str] = ("image", "text")) -> Symbols:
+    """Draw every named character of DejaVu Sans, and featurize drawings, names and more.
 
     Parameters
     ----------
     size : int
         Side of the square pictures in pixels, at least 8.
+    views : sequence of str
+        Views to make, of ``"image"``, ``"text"``, ``"serif"`` and ``"properties"``; see :class:`Symbols`.
 
     Returns
     -------
@@ -169,72 +204,49 @@ def load_symbols(*, size: int = 32) -> Symbols:
     """
     if size < 8:
         raise ParameterError(f"load_symbols: size must be at least 8 pixels, got {size}.")
-    font_path, code_points, block = _font()
-    named = [chr(point) for point in sorted(code_points) if unicodedata.name(chr(point), "")]
-    drawn = _draw(named, font_path, size)
+    wanted = (views,) if isinstance(views, str) else tuple(views)
+    if not wanted or not set(wanted) <= set(VIEWS):
+        raise ParameterError(f"load_symbols: views must be some of {', '.join(VIEWS)}, got {views!r:.60}.")
+    sans = font_path("DejaVuSans")
+    from fontTools.unicodedata import block  # type: ignore[import-untyped]  # no stubs
+
+    named = [chr(point) for point in sorted(font_code_points(sans)) if unicodedata.name(chr(point), "")]
+    drawn = draw(named, sans, size)
     inked = np.flatnonzero(drawn.any(axis=(1, 2)))
     characters = [named[row] for row in inked]
     names = [unicodedata.name(character) for character in characters]
     pictures = drawn[inked]
     image, text = HogFeatures(cells=6, size=size), TfidfFeatures(min_count=2)
+    found: dict[str, Any] = {"image": image.fit_transform(pictures), "text": text.fit_transform(names)}
+    everyone: IntArray = np.arange(len(characters))
+    rows = dict.fromkeys(("image", "text", "properties"), everyone)
+    property_names: tuple[str, ...] = ()
+    if "serif" in wanted:
+        rows["serif"], glyphs = _serif(characters, size)
+        found["serif"] = image.transform(glyphs)
+    if "properties" in wanted:
+        found["properties"], property_names = unicode_properties(characters)
     return Symbols(
-        views={"image": image.fit_transform(pictures), "text": text.fit_transform(names)},
+        views={name: found[name] for name in wanted},
         names=names,
         characters=characters,
         groups=np.array([block(character) for character in characters], dtype=np.str_),
         pictures=pictures,
         image_featurizer=image,
         text_featurizer=text,
+        rows={name: rows[name] for name in wanted},
+        property_names=property_names,
     )
 
 
-def _font() -> tuple[Path, list[int], Callable[[str], str]]:
-    """Return the path of DejaVu Sans, its code points, and a function that names the block of a character."""
-    try:
-        import matplotlib
-        import PIL  # noqa: F401 - _draw needs it; check before any work is done
-        from fontTools.unicodedata import block  # type: ignore[import-untyped]  # no stubs
-        from matplotlib.ft2font import FT2Font
-    except ImportError as error:
-        raise MissingExtraError(
-            f"load_symbols: needs matplotlib (for its font) and Pillow (to draw): {error}. "
-            "Run: pip install 'diffhash[report]'"
-        ) from error
-    path = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"
-    return path, list(FT2Font(str(path)).get_charmap()), block
-
-
-def _draw(characters: list[str], font_path: Path, size: int) -> NDArray[np.uint8]:
-    """Draw pictures of shape (n, size, size) with a margin of one pixel. Blank characters give all zeros."""
-    from PIL import Image, ImageDraw, ImageFont
-
-    # Every build of Pillow has the basic layout engine, so the pictures are the same on every system.
-    font = ImageFont.truetype(str(font_path), _EM, layout_engine=ImageFont.Layout.BASIC)
-    baseline = _EM // 2 + font.getmetrics()[0]
-    pictures = np.zeros((len(characters), size, size), dtype=np.uint8)
-    for picture, character in zip(pictures, characters, strict=True):
-        plane = Image.new("L", (4 * _EM, 3 * _EM))
-        start = 3 * _EM // 2
-        ImageDraw.Draw(plane).text((start, _EM // 2), character, fill=255, font=font)
-        ink = plane.getbbox()
-        if ink is None:
-            continue
-        # A combining mark has no width and is drawn to the left of its position.
-        width = font.getlength(character)
-        across = start + width / 2 if width > 0 else (ink[0] + ink[2]) / 2
-        frame = _frame(ink, across, baseline - _CENTRE * _EM)
-        shown = plane.resize((size - 2, size - 2), Image.Resampling.LANCZOS, box=frame)
-        picture[1:-1, 1:-1] = np.asarray(shown)
-    return pictures
-
-
-def _frame(ink: tuple[int, int, int, int], across: float, down: float) -> tuple[float, float, float, float]:
-    """Return a square around (across, down), moved and enlarged as needed to contain all ink."""
-    left, top, right, bottom = ink
-    side = max(_FRAME * _EM, right - left, bottom - top)
-    x = min(max(across - side / 2, right - side), left)
-    y = min(max(down - side / 2, bottom - side), top)
-    return x, y, x + side, y + side
+def _serif(characters: list[str], size: int) -> tuple[IntArray, NDArray[np.uint8]]:
+    """Rows of the characters that DejaVu Serif has, and their pictures."""
+    path = font_path("DejaVuSerif")
+    known = set(font_code_points(path))
+    rows = np.flatnonzero([ord(character) in known for character in characters])
+    pictures = draw([characters[row] for row in rows], path, size)
+    inked = pictures.any(axis=(1, 2))
+    return rows[inked], pictures[inked]
 
 
 def _whole_groups(groups: NDArray[np.str_], n_test: int, rng: np.random.Generator) -> NDArray[np.bool_]:

@@ -121,12 +121,12 @@ def _row_numbers(values: Any, ids: Sequence[Any] | None, source: Source, modalit
         raise InputFileError(f"{source.path}: {modality!r} has no row with the id {error}.") from error
 
 
-def read_ids(source: str | os.PathLike[str]) -> list[Any]:
-    """Read unique ids, which are whole numbers or strings."""
+def read_ids(source: str | os.PathLike[str], *, unique: bool = True) -> list[Any]:
+    """Read ids, which are whole numbers or strings; an error if they must be ``unique`` and are not."""
     values = _column(Source.parse(source), "ids")
     if not all(isinstance(value, str) for value in values) and not all(type(v) is int for v in values):
         values = [str(value) for value in values]
-    if len(set(values)) != len(values):
+    if unique and len(set(values)) != len(values):
         seen: set[Any] = set()
         twice = next(v for v in values if v in seen or seen.add(v))  # type: ignore[func-returns-value]
         raise InputFileError(f"{source}: the id {twice!r} occurs more than once.")

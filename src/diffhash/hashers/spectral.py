@@ -328,7 +328,7 @@ class SpectralHasher(BaseHasher):
         rank = numerical_rank(values, len(values), dtype)
         if self.n_bits > rank:
             warnings.warn(
-                f"{self._caller}: the pairs of {' and '.join(map(repr, form.modalities))} determine only {rank} "
+                f"{self._caller}: the pairs of {', '.join(map(repr, form.modalities))} determine only {rank} "
                 f"of the {self.n_bits} bits; the others are arbitrary. Ask for at most {rank} bits, "
                 "set rotate=True, or give more objects.",
                 RankWarning,

@@ -18,7 +18,7 @@ from ..validation import as_array, check_features, known_modality
 if TYPE_CHECKING:
     from .hash_model import HashModel
 
-__all__ = ["FusedCodes", "fuse"]
+__all__ = ["FusedCodes", "fuse", "number_objects"]
 
 
 class FusedCodes(NamedTuple):
@@ -54,7 +54,7 @@ def fuse(model: HashModel, views: Any, ids: Any, *, caller: str) -> FusedCodes:
         m = known_modality(name, model.modalities, caller=caller)
         arrays[m] = check_features(X, model.n_features[m], caller=caller, modality=m)
     n_rows = {m: X.shape[0] for m, X in arrays.items()}
-    objects, found_ids = _objects(n_rows, ids, caller)
+    objects, found_ids = number_objects(n_rows, ids, caller=caller)
     ratios = np.zeros((len(found_ids), model.n_bits))
     for m, X in arrays.items():
         values = model.maps[m].project(X, model.projections[m], model.thresholds[m])
@@ -70,11 +70,16 @@ def _object_means(values: FloatArray, objects: IntArray, n_objects: int) -> Floa
     return np.asarray(matrix @ values)
 
 
-def _objects(n_rows: Mapping[str, int], ids: Any, caller: str) -> tuple[dict[str, IntArray], NDArray[Any]]:
-    """For each modality the object number of each row, and the id of each object."""
+def number_objects(
+    n_rows: Mapping[str, int], ids: Any, *, caller: str
+) -> tuple[dict[str, IntArray], NDArray[Any]]:
+    """For each modality the object number of each row, and the id of each object.
+
+    Objects are numbered in the order in which their ids first occur; without ids, row r of every view is object r.
+    """
     if ids is None:
         if len(set(n_rows.values())) > 1:
-            counts = " and ".join(f"{n} rows of {m!r}" for m, n in n_rows.items())
+            counts = ", ".join(f"{n} rows of {m!r}" for m, n in n_rows.items())
             raise InputError(
                 f"{caller}: without ids, row r of every view is one object, but there are {counts}. "
                 "Give ids={modality: ids of its rows}."

@@ -14,7 +14,7 @@ from ..lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from .duplicating import duplicates
-    from .encoding import encode
+    from .encoding import encode, encode_fused
     from .evaluating import evaluate
     from .exporting import export
     from .feature_build import build_features
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _OWNERS = {
     "duplicating": ["duplicates"],
-    "encoding": ["encode"],
+    "encoding": ["encode", "encode_fused"],
     "evaluating": ["evaluate"],
     "exporting": ["export"],
     "feature_build": ["build_features"],
@@ -102,6 +102,7 @@ __all__ = [
     "build_folder",
     "duplicates",
     "encode",
+    "encode_fused",
     "evaluate",
     "export",
     "fit",

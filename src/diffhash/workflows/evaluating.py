@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,19 @@ from ..model import CoupleCalibration, HashModel
 from ..search.calibration import calibration_error, chance_at, false_match_limit
 from ..types import CodeArray, IntArray
 from .feature_files import naming_bad_rows
-from .model_files import choose_modality, load_model
+from .fused_files import fused_blocks
+from .model_files import check_calibrated, choose_modality, load_model
+from .object_rows import name_rows
 from .options import FileName, OptionError, PairFiles, check_count, check_files, check_type
-from .pair_files import check_pair_files, read_labels_of_rows, read_pair_files
+from .pair_files import check_pair_files, read_pair_files
 from .progress import Progress, StepCounter
 from .results import CalibrationCheck, Direction, EvaluateResult
+from .row_relation import RowRelation
 
-__all__ = ["evaluate"]
+__all__ = ["FUSED", "evaluate"]
+
+#: Name of the fused codes among the directions.
+FUSED = "fused"
 
 #: Objects of a modality whose features are compared with their codes.
 _MOST_OBJECTS = 2_000
@@ -40,6 +47,7 @@ def evaluate(
     pair_files: PairFiles | None = None,
     within: bool = False,
     metric: str = "euclidean",
+    fused: bool = False,
     queries: int = 10_000,
     seed: int = 0,
     progress: Progress | None = None,
@@ -54,12 +62,16 @@ def evaluate(
     codes : dict of files of codes by modality, optional
         In place of a model and views.
     pair_files : PairFiles, optional
-        Which rows belong together. By default row r of every file is one object.
+        Which rows belong together. By default row r of every file is one object. With listed pairs, only the
+        couples that have pairs are measured.
     within : bool
         Measure retrieval within each modality too, and, if views are given, the rank correlation of Hamming
-        distances with the distances of the features. This needs labels.
+        distances with the distances of the features. This needs labels, or ids that occur several times.
     metric : {"euclidean", "diagonal", "cosine", "root-cosine"}
         Distance of the features, for the rank correlation; see :func:`~diffhash.evaluation.rank_correlation`.
+    fused : bool
+        Measure retrieval into fused codes of the objects too; the query's own object is left out. This needs a
+        calibrated model, labels, and rows that are aligned or related by ids.
     queries : int
         At most this many queries in each direction, drawn at random; 0 for all.
     seed : int
@@ -89,30 +101,52 @@ def evaluate(
         raise OptionError(f"`metric` must be one of {', '.join(METRICS)}, got {metric!r:.60}")
     pair_files = PairFiles() if pair_files is None else pair_files
     check_type(pair_files, "pair_files", PairFiles)
-    check_pair_files(pair_files)
-    if pair_files.pairs is not None and len(names) > 2:
-        raise OptionError("`pairs` are between two modalities. Give two, or use `labels`")
-    if pair_files.labels is None and (within or (pair_files.pairs is not None and len(names) == 1)):
-        raise InputError(
-            "evaluate: retrieval within a modality needs `labels`: a query must not find itself."
-        )
+    check_pair_files(pair_files, list(names))
+    _check_within(pair_files, len(names), within)
+    if fused and (model is None or pair_files.labels is None or FUSED in names):
+        raise OptionError(f"`fused` needs a `model` and `labels`, and no view may be called {FUSED!r}")
     files: dict[str, FeatureFile] = {}
     calibration = None
     if model is not None and views:
         loaded = load_model(model)
+        if fused:
+            check_calibrated(loaded, model)
         files = {name: open_features(os.fspath(source)) for name, source in views.items()}
         calibration, encoded = loaded.calibration, _encode(loaded, files, progress)
     else:
         encoded = _read(codes or {})
-    relevant = _Relevance(pair_files, {name: len(rows) for name, rows in encoded.items()})
+    n_rows = {name: len(rows) for name, rows in encoded.items()}
+    relation = read_pair_files(pair_files, n_rows)
+    if fused:
+        database = _fuse(loaded, files, pair_files, relation)
     directions = []
-    for a, b, rows in _directions(encoded, within, queries, seed):
-        found = relevant.evaluate(encoded, a, b, rows)
-        compared = a == b and a in files and len(encoded[a]) > 1
-        distances = _compare_distances(encoded[a], files[a], metric, seed) if compared else None
-        couple = None if calibration is None else calibration.couple(a, b)
-        directions.append(_direction(a, b, found, len(encoded[b]), distances, couple))
+    rng = np.random.default_rng(seed)
+    for a, n in n_rows.items():
+        rows = np.sort(rng.choice(n, queries, replace=False)) if queries and queries < n else np.arange(n)
+        for b in n_rows:
+            if _is_measured(relation, a, b, within or len(n_rows) == 1):
+                found = _evaluate(relation, encoded, a, b, rows)
+                compared = a == b and a in files and n > 1
+                distances = _compare_distances(encoded[a], files[a], metric, seed) if compared else None
+                couple = None if calibration is None else calibration.couple(a, b)
+                directions.append(_direction(a, b, found, n_rows[b], distances, couple))
+        if fused:
+            found = database.evaluate(encoded[a], a, rows)
+            directions.append(_direction(a, FUSED, found, len(database.codes), None, None))
+    if not directions:
+        raise InputError(_NEEDS_LABELS)
     return EvaluateResult(tuple(directions))
+
+
+_NEEDS_LABELS = "evaluate: retrieval within a modality needs `labels`: a query must not find itself."
+
+
+def _check_within(files: PairFiles, n_views: int, within: bool) -> None:
+    """Raise if it is known before anything is read that retrieval within a modality cannot be measured."""
+    if files.labels is None and (
+        (within and files.ids is None) or (files.pairs is not None and n_views == 1)
+    ):
+        raise InputError(_NEEDS_LABELS)
 
 
 def _encode(
@@ -154,50 +188,72 @@ def _read(codes: Mapping[str, FileName]) -> dict[str, CodeArray]:
     return found
 
 
-def _directions(
-    codes: Mapping[str, CodeArray], within: bool, queries: int, seed: int
-) -> Iterator[tuple[str, str, IntArray]]:
-    """Modality of the queries, modality of the items, and the rows that are queries."""
-    rng = np.random.default_rng(seed)
-    for a in codes:
-        n = len(codes[a])
-        rows = np.sort(rng.choice(n, queries, replace=False)) if queries and queries < n else np.arange(n)
-        for b in codes:
-            if a != b or within or len(codes) == 1:
-                yield a, b, rows
+def _is_measured(relation: RowRelation, a: str, b: str, within: bool) -> bool:
+    """Whether queries of ``a`` have relevant items in ``b``."""
+    if relation.couples:
+        # Pairs do not tell which item is the query itself.
+        return a != b and ((a, b) in relation.couples or (b, a) in relation.couples)
+    if a != b or relation.ids is None:
+        return a != b or (within and not relation.aligned)
+    return within and len(np.unique(relation.ids[a])) < len(relation.ids[a])
 
 
-class _Relevance:
-    """Which items are relevant for which queries, in every direction."""
+def _evaluate(
+    relation: RowRelation, codes: Mapping[str, CodeArray], a: str, b: str, rows: IntArray
+) -> Evaluation:
+    """Evaluate the codes of some rows of ``a`` as queries into ``b``."""
+    queries = codes[a][rows]
+    labels = relation.ids if relation.labels is None else relation.labels
+    if labels is not None:
+        own = rows if a == b else None
+        gains = "shared" if labels[a].ndim == 2 else None
+        return evaluate_codes(queries, codes[b], labels[a][rows], labels[b], own=own, gains=gains)
+    places = np.full(len(codes[a]), -1)
+    places[rows] = np.arange(len(rows))
+    i, j = _positive(relation, a, b, rows)
+    kept = places[i] >= 0
+    return evaluate_codes(queries, codes[b], relevant=(places[i[kept]], j[kept]))
 
-    def __init__(self, files: PairFiles, n_rows: Mapping[str, int]) -> None:
-        self._names = list(n_rows)
-        self._labels: dict[str, NDArray[Any]] | None = None
-        if files.labels is not None:
-            self._labels = read_labels_of_rows(files.labels, n_rows)
-        else:
-            self._pairs = read_pair_files(files, n_rows)
 
-    def evaluate(self, codes: Mapping[str, CodeArray], a: str, b: str, rows: IntArray) -> Evaluation:
-        """Evaluate the codes of some rows of ``a`` as queries into ``b``."""
-        queries = codes[a][rows]
-        if self._labels is not None:
-            own = rows if a == b else None
-            gains = "shared" if self._labels[a].ndim == 2 else None
-            return evaluate_codes(
-                queries, codes[b], self._labels[a][rows], self._labels[b], own=own, gains=gains
-            )
-        i, j = self._positive(a, rows)
-        places = np.full(len(codes[a]), -1)
-        places[rows] = np.arange(len(rows))
-        kept = places[i] >= 0
-        return evaluate_codes(queries, codes[b], relevant=(places[i[kept]], j[kept]))
+def _positive(relation: RowRelation, a: str, b: str, rows: IntArray) -> tuple[IntArray, IntArray]:
+    for couple, flip in (((a, b), False), ((b, a), True)):
+        if couple in relation.couples:
+            positive = relation.couples[couple].positive
+            assert positive is not None, "pairs from files are listed"
+            return (positive[1], positive[0]) if flip else positive
+    return rows, rows
 
-    def _positive(self, a: str, rows: IntArray) -> tuple[IntArray, IntArray]:
-        if self._pairs.positive is None:
-            return rows, rows
-        i, j = self._pairs.positive
-        return (i, j) if a == self._names[0] else (j, i)
+
+@dataclass(frozen=True, eq=False)
+class _FusedDatabase:
+    """Fused codes of objects, their labels, and the object of each row of each view."""
+
+    codes: CodeArray
+    labels: NDArray[Any]
+    row_labels: Mapping[str, NDArray[Any]]
+    objects: Mapping[str, IntArray] | None
+
+    def evaluate(self, codes: CodeArray, modality: str, rows: IntArray) -> Evaluation:
+        """Evaluate some rows of a modality as queries; a query's own object is left out."""
+        own = rows if self.objects is None else self.objects[modality][rows]
+        labels = self.row_labels[modality][rows]
+        gains = "shared" if labels.ndim == 2 else None
+        return evaluate_codes(codes[rows], self.codes, labels, self.labels, own=own, gains=gains)
+
+
+def _fuse(
+    model: HashModel, files: Mapping[str, FeatureFile], pair_files: PairFiles, relation: RowRelation
+) -> _FusedDatabase:
+    assert relation.labels is not None, "fused codes are evaluated with labels"
+    objects = name_rows(pair_files, relation.n_rows, relation, fused=True).objects
+    with naming_bad_rows(list(files.values())):
+        codes = np.concatenate(list(fused_blocks(model, files, objects)))
+    if objects is None:
+        return _FusedDatabase(codes, next(iter(relation.labels.values())), relation.labels, None)
+    numbers = np.concatenate([objects[name] for name in files])
+    _, first = np.unique(numbers, return_index=True)
+    labels = np.concatenate([relation.labels[name] for name in files])[first]
+    return _FusedDatabase(codes, labels, relation.labels, objects)
 
 
 def _direction(

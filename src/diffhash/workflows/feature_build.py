@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..files import FeatureFile, encode_file, open_features
 from ..model import HashModel
 from .feature_files import check_not_empty, naming_bad_rows
-from .model_files import describe_model, load_model
+from .fused_files import fused_blocks
+from .model_files import check_calibrated, describe_model, load_model
 from .new_collection import add_rows, new_collection, rows_of
+from .object_rows import name_rows
 from .options import (
     BUILD_SAMPLE,
     FileName,
@@ -25,10 +27,11 @@ from .options import (
     files_by_modality,
 )
 from .outputs import check_collection_output
-from .pair_files import read_pair_files, read_row_ids
+from .pair_files import read_pair_files, relation_by_id
 from .payloads import read_payloads
 from .progress import Progress, StepCounter
 from .results import BuildResult
+from .row_relation import RowRelation
 
 __all__ = ["build_features"]
 
@@ -41,6 +44,7 @@ def build_features(
     payloads: FileNames | None = None,
     pair_files: PairFiles | None = None,
     learning: LearningOptions | None = None,
+    fused: str | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> BuildResult:
@@ -60,9 +64,13 @@ def build_features(
     payloads : table, or tables by modality, optional
         What to store with each row.
     pair_files : PairFiles, optional
-        Which rows belong together, and their ids. By default row r of every view is one object.
+        Which rows belong together, and their ids. By default row r of every view is one object. If ids relate
+        the rows, the second row of an object in a view is stored under its id and "#2".
     learning : LearningOptions, optional
         By default from at most 20,000 objects. Only without ``model``.
+    fused : str, optional
+        Name of one more modality: a fused code of each object from all that it has. The model is calibrated for
+        it, which about doubles the time of learning.
     overwrite : bool
         Replace an existing collection.
     progress : function, optional
@@ -90,6 +98,7 @@ def build_features(
     learning = LearningOptions() if learning is None else learning
     check_type(pair_files, "pair_files", PairFiles)
     check_type(learning, "learning", LearningOptions)
+    _check_fused(fused, views)
     inputs = [*views.values(), *pair_files.names(), *_names(payloads), *([] if model is None else [model])]
     check_collection_output(out, overwrite, inputs)
     if model is None:
@@ -98,16 +107,14 @@ def build_features(
         hasher = make_hasher(learning)
     files = {name: open_features(os.fspath(source)) for name, source in views.items()}
     n_rows = {name: file.count() for name, file in files.items()}
-    id_files = files_by_modality(pair_files.ids, list(files), "ids")
-    ids = read_row_ids(id_files, n_rows)
     payload_files = files_by_modality(payloads, list(files), "payloads")
     if model is None:
         check_not_empty(files, n_rows)
-        pairs = read_pair_files(pair_files, n_rows)
-    aligned = pair_files.pairs is None and pair_files.labels is None and len(set(n_rows.values())) == 1
-    one_object = len(files) > 1 and _rows_are_one_object(aligned, id_files, ids, len(files))
-    row_ids = _row_ids(n_rows, ids, one_object)
-    tables = read_payloads(payload_files, n_rows, one_object=one_object)
+        relation = read_pair_files(pair_files, n_rows)
+    else:
+        relation = _relation_without_learning(pair_files, n_rows)
+    rows = name_rows(pair_files, n_rows, relation, fused=fused is not None)
+    stored_payloads = read_payloads(payload_files, n_rows, rows)
     if model is None:
         arrays = {name: file.array() for name, file in files.items()}
         sample = learning.sample_size(BUILD_SAMPLE)
@@ -115,22 +122,30 @@ def build_features(
             learned = learn(
                 hasher,
                 arrays,
-                pairs,
+                relation,
                 sample=sample,
                 seed=learning.seed,
-                calibrate=learning.calibrate,
+                calibrate=True if fused is not None else learning.calibrate,
                 progress=progress,
             )
         del arrays
         learned_from, used = learned.learned_from, learned.model
     else:
         learned_from, used = os.fspath(model), _check_modalities(load_model(model), files)
-    with naming_bad_rows(files.values()), new_collection(out, used) as collection:
+        if fused is not None:
+            check_calibrated(used, model)
+    with naming_bad_rows(files.values()), new_collection(out, used, fused) as collection:
         for name, file in files.items():
-            rows = tables[name].rows() if name in tables else None
             counter = StepCounter(progress, f"adding {name}", n_rows[name])
-            blocks = rows_of(encode_file(used, file, name), row_ids[name], rows, name)
+            blocks = rows_of(encode_file(used, file, name), rows.row_ids(name), stored_payloads(name), name)
             for n in add_rows(collection, blocks, name):
+                counter.advance(n)
+        if fused is not None:
+            ids = rows.row_ids(next(iter(files))) if rows.object_ids is None else rows.object_ids
+            counter = StepCounter(progress, f"adding {fused}", len(collection))
+            for n in add_rows(
+                collection, rows_of(fused_blocks(used, files, rows.objects), ids, None, fused), fused
+            ):
                 counter.advance(n)
         n_objects = len(collection)
     return BuildResult(
@@ -145,6 +160,27 @@ def build_features(
     )
 
 
+def _check_fused(fused: Any, views: Mapping[str, FileName]) -> None:
+    if fused is None:
+        return
+    if not isinstance(fused, str) or not fused:
+        raise OptionError(f"`fused` must be the name of a modality, got {fused!r:.60}")
+    if fused in views:
+        raise OptionError(
+            f"`fused`: {fused!r} is the name of a view. Choose another name for the fused codes"
+        )
+
+
+def _relation_without_learning(pair_files: PairFiles, n_rows: Mapping[str, int]) -> RowRelation:
+    """Which rows are one object, if nothing is learned from them."""
+    by_id = relation_by_id(pair_files, n_rows)
+    if by_id is not None:
+        return by_id
+    aligned = pair_files.pairs is None and pair_files.labels is None and len(set(n_rows.values())) == 1
+    # Labels and pairs relate different objects; the labels themselves are not needed.
+    return RowRelation(n_rows, labels=None if aligned else {})
+
+
 def _names(files: FileNames | None) -> list[FileName]:
     if files is None:
         return []
@@ -157,46 +193,3 @@ def _check_modalities(model: HashModel, files: Mapping[str, FeatureFile]) -> Has
             known = ", ".join(model.modalities)
             raise OptionError(f"`views`: the model has no modality {name!r}. It has {known}")
     return model
-
-
-def _rows_are_one_object(
-    aligned: bool, id_files: Mapping[str, str], ids: Mapping[str, list[Any]], n_views: int
-) -> bool:
-    """Whether row r of every view is one object with one id and one payload.
-
-    That is so for aligned rows, unless their ids differ, and if one file has the ids of all views.
-    """
-    if aligned:
-        first, *others = list(ids.values()) or [[]]
-        return all(other == first for other in others)
-    return len(id_files) == n_views and len(set(id_files.values())) == 1
-
-
-def _row_ids(
-    n_rows: Mapping[str, int], ids: Mapping[str, list[Any]], one_object: bool
-) -> dict[str, Iterable[Any]]:
-    """Ids of the rows of each view: all whole numbers, or all strings.
-
-    Ids from files are kept. If two views have the same id for different objects, the name of the
-    modality is put before it. Without files, ids are row numbers, with the name of the modality
-    before them if the views have different objects.
-    """
-    numbered = len(n_rows) == 1 or one_object
-    if one_object and ids:
-        # The ids of one view are those of all.
-        first = next(iter(ids.values()))
-        ids = {name: ids.get(name, first) for name in n_rows}
-    as_text = any(isinstance(v, str) for values in ids.values() for v in values[:1])
-    as_text = as_text or (not numbered and len(ids) < len(n_rows))
-    if not numbered:
-        distinct = {str(value) for values in ids.values() for value in values}
-        if len(distinct) < sum(map(len, ids.values())):
-            ids = {name: [f"{name}-{value}" for value in values] for name, values in ids.items()}
-            as_text = True
-
-    def ids_of(name: str) -> Iterator[Any]:
-        if name in ids:
-            return (str(value) if as_text else value for value in ids[name])
-        return (f"{name}-{row}" if as_text and not numbered else row for row in range(n_rows[name]))
-
-    return {name: ids_of(name) for name in n_rows}

@@ -77,12 +77,12 @@ def fit(
         arrays = {name: file.array() for name, file in files.items()}
         n_rows = {name: len(array) for name, array in arrays.items()}
         check_not_empty(files, n_rows)
-        pairs = read_pair_files(pair_files, n_rows)
+        relation = read_pair_files(pair_files, n_rows)
         with naming_bad_rows(files.values()):
             learned = learn(
                 hasher,
                 arrays,
-                pairs,
+                relation,
                 sample=sample,
                 seed=learning.seed,
                 calibrate=learning.calibrate,

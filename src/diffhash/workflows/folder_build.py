@@ -26,6 +26,7 @@ from .outputs import check_collection_output
 from .picture_reader import PictureReader
 from .progress import Progress, StepCounter
 from .results import BuildResult
+from .row_relation import RowRelation
 
 __all__ = ["build_folder"]
 
@@ -189,7 +190,9 @@ def _learn(
     places = {name: place for place, name in enumerate(sample.pictures)}
     positive = ([places[caption.picture] for caption in sample.captions], np.arange(len(texts)))
     views = {"image": sample.features, "text": scipy.sparse.csr_array(words.transform(texts))}
-    learned = learn(hasher, views, Pairs(positive), sample=0, seed=0, calibrate=calibrate, progress=progress)
+    n_rows = {name: view.shape[0] for name, view in views.items()}
+    relation = RowRelation(n_rows, couples={("image", "text"): Pairs(positive)})
+    learned = learn(hasher, views, relation, sample=0, seed=0, calibrate=calibrate, progress=progress)
     model = learned.model.with_featurizers({"image": reader.featurizer, "text": words})
     return Learned(model, learned.learned_from, learned.seconds)
 

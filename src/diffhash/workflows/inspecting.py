@@ -110,6 +110,7 @@ def _collection_info(source: Source) -> tuple[ModelInfo | None, dict[str, Any]]:
         if collection.has_model:
             model, report = describe_model(collection.model), _report_of(collection.model)
     told_elsewhere = {"n_objects", "model", "file_bytes", "n_bits", "modalities", "path"}
+    told_elsewhere |= set() if stats["fused_modality"] else {"fused_modality"}
     rest = {name.removeprefix("n_"): v for name, v in stats.items() if name not in told_elsewhere}
     return model, {"objects": stats["n_objects"], **rest, **report}
 

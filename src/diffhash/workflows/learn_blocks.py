@@ -13,7 +13,7 @@ from ..hashers.spectral import SpectralHasher
 from .feature_files import check_not_empty
 from .learn_model import Learned
 from .options import PairFiles
-from .pair_files import describe_pairs, read_pair_files
+from .pair_files import read_pair_files
 from .progress import Progress, Step, report
 
 __all__ = ["are_large", "learn_blocks", "learns_in_blocks"]
@@ -52,11 +52,11 @@ def learn_blocks(
     rows = {name: FileRows(file) for name, file in files.items()}
     n_rows = {name: each.shape[0] for name, each in rows.items()}
     check_not_empty(files, n_rows)
-    pairs = read_pair_files(pair_files, n_rows)
+    relation = read_pair_files(pair_files, n_rows)
     start = time.perf_counter()
 
     def read(done: int, total: int) -> None:
         report(progress, Step("learning", done, total, "rows"))
 
-    hasher.fit_batches(block_source(hasher, rows, pairs, read))
-    return Learned(hasher.model_, describe_pairs(pairs, n_rows), time.perf_counter() - start)
+    hasher.fit_batches(block_source(hasher, rows, relation.pairs(), read))
+    return Learned(hasher.model_, relation.describe(), time.perf_counter() - start)

@@ -12,8 +12,8 @@ from ..hashers import BaseHasher, BoostedHash, DiffHash, KernelDiffHash, Refined
 from ..model import HashModel
 from ..pairs import Pairs
 from .options import LearningOptions, MethodName, OptionError
-from .pair_files import describe_pairs, sample_rows
 from .progress import Progress, Step, report
+from .row_relation import Couple, RowRelation
 
 __all__ = ["Learned", "learn", "make_hasher"]
 
@@ -56,7 +56,7 @@ def make_hasher(options: LearningOptions) -> BaseHasher:
 def learn(
     hasher: BaseHasher,
     views: Mapping[str, Any],
-    pairs: Pairs,
+    relation: RowRelation,
     *,
     sample: int,
     seed: int,
@@ -67,15 +67,13 @@ def learn(
 
     ``calibrate`` is that of :class:`LearningOptions`.
     """
-    n_rows = {name: view.shape[0] for name, view in views.items()}
-    learned_from = describe_pairs(pairs, n_rows)
-    available = max(n_rows.values()) if pairs.positive is None else len(pairs.positive[0])
-    if sample and available > sample:
-        pairs, rows = sample_rows(pairs, n_rows, sample, seed)
+    learned_from = relation.describe()
+    if sample and relation.size() > sample:
+        relation, rows = relation.sample(sample, seed)
         views = {name: view[rows[name]] for name, view in views.items()}
-        n_drawn = {name: len(r) for name, r in rows.items()}
-        learned_from = f"a sample of {describe_pairs(pairs, n_drawn)} out of {learned_from}"
+        learned_from = f"a sample of {relation.describe()} out of {learned_from}"
     start = time.perf_counter()
+    pairs = relation.pairs()
     _fit(hasher, views, pairs, progress)
     if calibrate is not False:
         report(progress, Step("calibrating"))
@@ -88,7 +86,12 @@ def learn(
     return Learned(hasher.model_, learned_from, time.perf_counter() - start)
 
 
-def _fit(hasher: BaseHasher, views: Mapping[str, Any], pairs: Pairs, progress: Progress | None) -> None:
+def _fit(
+    hasher: BaseHasher,
+    views: Mapping[str, Any],
+    pairs: Pairs | dict[Couple, Pairs],
+    progress: Progress | None,
+) -> None:
     parameters = hasher.get_params()
     if "progress" not in parameters:
         report(progress, Step("learning", unit="iterations"))

@@ -13,6 +13,7 @@ from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
 
 __all__ = [
+    "check_calibrated",
     "choose_modality",
     "describe_model",
     "load_model",
@@ -71,6 +72,15 @@ def describe_model(model: HashModel) -> ModelInfo:
             for name, n in model.n_features.items()
         ),
     )
+
+
+def check_calibrated(model: HashModel, name: FileName) -> None:
+    """Raise unless a model can make fused codes."""
+    if model.fusion_slopes is None:
+        raise InputFileError(
+            f"the model in {name} is not calibrated, and fused codes need that. Learn it again with `calibrate` "
+            "(or build the collection with `fused`)."
+        )
 
 
 def choose_modality(model: HashModel, file: FeatureFile, wanted: str | None) -> str:

@@ -23,6 +23,7 @@ from ..validation import check_path
 
 __all__ = ["Rows", "add_rows", "new_collection", "rows_of"]
 
+_END = object()
 #: Rows that are written and synced to the disk at a time.
 _BATCH = 50_000
 
@@ -33,11 +34,11 @@ class Rows:
 
     codes: CodeArray
     ids: list[Any]
-    payloads: list[dict[str, Any]] | None = None
+    payloads: list[dict[str, Any] | None] | None = None
 
 
 @contextmanager
-def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
+def new_collection(path: Path, model: HashModel, fused: str | None = None) -> Iterator[Collection]:
     """Give a collection under a temporary name. When the block ends, it is moved to ``path``.
 
     If the block raises, the old file stays. Temporary files of earlier builds to ``path`` that were
@@ -55,7 +56,10 @@ def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
         ) from error
     try:
         remove_stale_parts(path)
-        with replacing(path, COLLECTION_FILE) as part, Collection.create(part, model) as collection:
+        with (
+            replacing(path, COLLECTION_FILE) as part,
+            Collection.create(part, model, fused=fused) as collection,
+        ):
             yield collection
         # SQLite would read the log of the old file into the new one.
         for suffix in (*LOGS, "-shm"):
@@ -66,7 +70,10 @@ def new_collection(path: Path, model: HashModel) -> Iterator[Collection]:
 
 
 def rows_of(
-    blocks: Iterable[CodeArray], ids: Iterable[Any], payloads: Iterable[dict[str, Any]] | None, modality: str
+    blocks: Iterable[CodeArray],
+    ids: Iterable[Any],
+    payloads: Iterable[dict[str, Any] | None] | None,
+    modality: str,
 ) -> Iterator[Rows]:
     """Blocks of codes with as many ids and payloads as there are codes."""
     ids = iter(ids)
@@ -76,7 +83,7 @@ def rows_of(
         if values is not None and len(values) < len(codes):
             raise InputFileError(f"{modality!r}: there are fewer rows of payload than of features.")
         yield Rows(codes, list(islice(ids, len(codes))), values)
-    if rest is not None and next(rest, None) is not None:
+    if rest is not None and next(rest, _END) is not _END:
         raise InputFileError(f"{modality!r}: there are more rows of payload than of features.")
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "LearningOptions",
     "MethodName",
     "OptionError",
+    "PairFileNames",
     "PairFiles",
     "PictureKind",
     "Ranking",
@@ -41,6 +42,8 @@ BUILD_SAMPLE = 20_000
 FIT_SAMPLE = 100_000
 #: One file for all modalities, or files by modality.
 FileNames: TypeAlias = FileName | Mapping[str, FileName]
+#: A file of pairs, or files by couple of modalities.
+PairFileNames: TypeAlias = FileName | Mapping[tuple[str, ...], FileName]
 
 
 class OptionError(ParameterError):
@@ -78,19 +81,20 @@ class Ranking(StrEnum):
 class PairFiles:
     """Files that say which rows belong together.
 
-    At most one of ``pairs``, ``labels`` and ``aligned`` is given. Without any, rows of views with
-    equal numbers of rows are aligned.
+    At most one of ``pairs``, ``labels`` and ``aligned`` is given. Without any, rows with the same id belong
+    together if all views have ``ids``; otherwise rows of views with equal numbers of rows are aligned.
 
     Attributes
     ----------
-    pairs : file, optional
-        Table of two columns: row numbers from 0, or ids if ``ids`` are given.
-    negatives : file, optional
+    pairs : file, or files by couple, optional
+        Table of two columns: row numbers from 0, or ids if ``ids`` are given. With more than two views, the
+        columns are named after two of them, or there is a file for each couple: ``{("image", "text"): file}``.
+    negatives : file, or files by couple, optional
         Table of pairs that do not belong together. By default every other pair.
     labels : file, or files by modality, optional
         Rows with the same label belong together.
     ids : file, or files by modality, optional
-        Ids of the rows.
+        Ids of the rows. An object may lack a modality, and have several rows in one.
     aligned : bool
         Row r of every view is one object.
 
@@ -100,16 +104,16 @@ class PairFiles:
     ['rows.csv#class']
     """
 
-    pairs: FileName | None = None
-    negatives: FileName | None = None
+    pairs: PairFileNames | None = None
+    negatives: PairFileNames | None = None
     labels: FileNames | None = None
     ids: FileNames | None = None
     aligned: bool = False
 
     def names(self) -> list[FileName]:
         """All files that are given."""
-        found = [name for name in (self.pairs, self.negatives) if name is not None]
-        for names in (self.labels, self.ids):
+        found: list[FileName] = []
+        for names in (self.pairs, self.negatives, self.labels, self.ids):
             if names is not None:
                 found += names.values() if isinstance(names, Mapping) else [names]
         return found
@@ -132,8 +136,8 @@ class LearningOptions:
     settings : dict
         Other parameters of the method, such as ``{"n_landmarks": 500}``.
     calibrate : bool, optional
-        Fit a second time without a fifth of the objects, for chances and promises of searches. By default
-        this is done if there are enough objects; with True it is an error if there are not.
+        Fit a second time without a fifth of the objects, for fused codes, and for chances and promises of searches.
+        By default this is done if there are enough objects; with True it is an error if there are not.
 
     Raises
     ------

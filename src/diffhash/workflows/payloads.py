@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any
+from itertools import islice, repeat
+from typing import Any, TypeAlias
 
 from ..errors import InputError, InputFileError
 from ..files import open_table
 from ..files.tables import TableFile
 from ..stores.payload_json import encode_payloads
+from ..types import IntArray
+from .object_rows import ObjectRows
 
-__all__ = ["Payloads", "check_payloads", "read_payloads"]
+__all__ = ["Payloads", "PayloadsOf", "check_payloads", "read_payloads"]
 
 _BATCH = 10_000
 
@@ -32,22 +34,18 @@ class Payloads:
         for number, parts in enumerate(zip(*(table.rows() for table in self.tables), strict=True)):
             merged: dict[str, Any] = {}
             for table, part in zip(self.tables, parts, strict=True):
-                for key, value in part.items():
-                    if merged.setdefault(key, value) != value:
-                        raise InputFileError(
-                            f"{table.source}, row {number}: {key!r} is {value!r} here and {merged[key]!r} in "
-                            "another payload of the same object. Rename one of the columns."
-                        )
+                _merge(merged, part, table, number)
             yield merged
 
 
-def read_payloads(
-    sources: Mapping[str, str], n_rows: Mapping[str, int], *, one_object: bool
-) -> dict[str, Payloads]:
-    """Payloads by modality, checked.
+#: Gives the payloads of the rows of a modality, in order; None if it has none.
+PayloadsOf: TypeAlias = Callable[[str], Iterator[dict[str, Any] | None] | None]
 
-    With ``one_object``, row r of every view is the same object. Its payloads are merged, and are
-    given under the first modality.
+
+def read_payloads(sources: Mapping[str, str], n_rows: Mapping[str, int], rows: ObjectRows) -> PayloadsOf:
+    """Payloads of the rows of each modality, checked.
+
+    If rows of several views are one object, its payloads are merged, and are given with its first row.
     """
     tables: dict[str, TableFile] = {}
     for name, source in sources.items():
@@ -58,15 +56,56 @@ def read_payloads(
             raise InputFileError(
                 f"{source}: there are {few} rows of payload ({n:,}) than of features ({n_rows[name]:,}, {name!r})."
             )
-    if not one_object or not tables:
-        return {name: Payloads((table,)) for name, table in tables.items()}
+    if tables and rows.objects is not None and rows.repeats is not None:
+        return _payloads_by_object(tables, rows.objects, rows.repeats)
+    if not rows.one_object or not tables:
+        return lambda name: tables[name].rows() if name in tables else None
     distinct = {sources[name]: table for name, table in tables.items()}
-    merged = Payloads(tuple(distinct.values()))
+    merged, first = Payloads(tuple(distinct.values())), next(iter(n_rows))
     if len(distinct) > 1:
         # Rows that contradict each other raise here, and not halfway through the writing.
         for _ in merged.rows():
             pass
-    return {next(iter(n_rows)): merged}
+    return lambda name: merged.rows() if name == first else None
+
+
+def _payloads_by_object(
+    tables: Mapping[str, TableFile], objects: Mapping[str, IntArray], repeats: Mapping[str, IntArray]
+) -> PayloadsOf:
+    """Payloads of rows that ids relate.
+
+    The first rows of an object in each view are merged. Another row of the object in a view has its own payload.
+    """
+    merged: dict[int, dict[str, Any]] = {}
+    for name, table in tables.items():
+        places = zip(objects[name].tolist(), repeats[name].tolist(), strict=True)
+        for row, (part, (number, count)) in enumerate(zip(table.rows(), places, strict=True)):
+            if not count:
+                _merge(merged.setdefault(number, {}), part, table, row)
+    first_view: dict[int, str] = {}
+    for name, numbers in objects.items():
+        for number in numbers.tolist():
+            first_view.setdefault(number, name)
+
+    def payloads_of(name: str) -> Iterator[dict[str, Any] | None]:
+        own = tables[name].rows() if name in tables else repeat(None)
+        for payload, number, count in zip(own, objects[name].tolist(), repeats[name].tolist(), strict=False):
+            if count:
+                yield payload
+            else:
+                yield merged.get(number) if first_view[number] == name else None
+
+    return payloads_of
+
+
+def _merge(merged: dict[str, Any], part: Mapping[str, Any], table: TableFile, row: int) -> None:
+    """Add the fields of a row to the payload of its object; fields that both have must agree."""
+    for key, value in part.items():
+        if merged.setdefault(key, value) != value:
+            raise InputFileError(
+                f"{table.source}, row {row}: {key!r} is {value!r} here and {merged[key]!r} in "
+                "another payload of the same object. Rename one of the columns."
+            )
 
 
 def check_payloads(name: str, rows: Iterable[tuple[int, Any]]) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..evaluation import DirectionMatrix
     from ..stores import Hit
 
 __all__ = [
@@ -261,6 +262,18 @@ class EvaluateResult(Result):
     """Quality of retrieval in every direction."""
 
     directions: tuple[Direction, ...]
+
+    def matrix(self, measure: str = "mean_average_precision") -> DirectionMatrix:
+        """One measure of all directions as a matrix, see :func:`diffhash.evaluation.direction_matrix`."""
+        from ..evaluation import direction_matrix
+
+        found: Any = {(each.query, each.into): each for each in self.directions}
+        matrix = direction_matrix(found, measure)
+        # The columns have the order of the lines; what is only searched comes last.
+        order = [name for name in matrix.queries if name in matrix.databases]
+        order += [name for name in matrix.databases if name not in order]
+        places = [matrix.databases.index(name) for name in order]
+        return replace(matrix, databases=tuple(order), values=matrix.values[:, places])
 
 
 @dataclass(frozen=True)

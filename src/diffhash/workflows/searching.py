@@ -19,8 +19,8 @@ from ..input_files import check_regular_file, reading
 from ..model import HashModel
 from ..search.calibration import FalseMatchLimit
 from ..stores import Collection
-from .model_files import choose_modality, open_collection
-from .options import FileName, OptionError, check_count
+from .model_files import check_calibrated, choose_modality, open_collection
+from .options import FileName, FileNames, OptionError, check_count, check_files
 from .outputs import check_page_output
 from .results import QueryResult
 
@@ -36,7 +36,7 @@ def search(
     *,
     text: str | None = None,
     image: FileName | None = None,
-    vector: FileName | None = None,
+    vector: FileNames | None = None,
     item: int | str | None = None,
     modality: str | None = None,
     into: str | None = None,
@@ -46,7 +46,10 @@ def search(
     max_false_matches: float | None = None,
     rank: str = "auto",
 ) -> QueryResult:
-    """Search a collection. Exactly one of ``text``, ``image``, ``vector`` and ``item`` is given.
+    """Search a collection with words, a picture, features, or an item of it.
+
+    Words, a picture and features of several modalities can be given together: the query is then fused, and the
+    model must be calibrated.
 
     Parameters
     ----------
@@ -55,14 +58,16 @@ def search(
         Words.
     image : file
         A picture.
-    vector : file
-        Features; each row is a query.
+    vector : file, or files by modality
+        Features; each row is a query. With several modalities, row r of each file is one query.
     item : id
         An object of the collection. It is not found itself.
     modality : str, optional
-        Modality of the query. By default the one that fits; for an item the first one that it has.
+        Modality of the query. By default the one that fits; for an item the one of fused codes, or the first one
+        that it has. Left out for a query of several modalities.
     into : str, optional
-        Modality to search. By default the first other one.
+        Modality to search. By default the first one that the query does not have; for a query of several
+        modalities the one of fused codes, if there is one.
     k : int
         Number of hits for each query.
     where : dict, optional
@@ -87,47 +92,52 @@ def search(
     >>> result.modality, len(result.hits[0])
     ('x', 2)
     """
-    if sum(value is not None for value in (text, image, vector, item)) != 1:
+    given = {"text": text, "image": image, "vector": vector, "item": item}
+    if all(value is None for value in given.values()):
         raise OptionError("give one of `text`, `image`, `vector` and `item`")
-    _check_types(text=text, image=image, vector=vector, item=item)
+    if item is not None and sum(value is not None for value in given.values()) > 1:
+        raise OptionError("`item` is a query by itself: leave out `text`, `image` and `vector`")
+    _check_types(text=text, image=image, item=item)
     check_count(k, "k", minimum=1)
     if radius is not None:
         check_count(radius, "radius", minimum=0)
     with _opened(collection) as store:
         _check_known(store, modality, "modality")
         _check_known(store, into, "into")
-        vectors = None if vector is None else _read_vectors(vector)
-        stored_id = None if item is None else _stored_id(store, item)
-        if modality is None and stored_id is not None:
-            modality = _modality_of_item(store, stored_id)
-        modality = modality or _modality_of_query(store.model, text, vector, vectors)
-        into = into or next((name for name in _separate(store) if name != modality), modality)
+        known_words = True
+        asked: tuple[str, ...]
         options: dict[str, Any] = {
-            "modality": modality,
-            "into": into,
             "k": k,
             "where": where,
             "radius": radius,
+            "max_false_matches": max_false_matches,
         }
-        options["max_false_matches"] = max_false_matches
-        known_words = True
-        if stored_id is not None:
-            hits = [store.search_item(stored_id, **options)]
-        elif vectors is not None:
-            hits = store.search(vectors, **options, rank=rank)
+        if item is not None:
+            stored_id = _stored_id(store, item)
+            asked = (modality or _modality_of_item(store, stored_id),)
+            options["into"] = into or _default_into(store, asked)
+            hits = [store.search_item(stored_id, modality=asked[0], **options)]
         else:
-            known_words = text is None or bool(abs(store.model.featurize([text], modality=modality)).sum())
-            raw = text if image is None else _existing_picture(image)
-            hits = store.search_raw([raw], **options, rank=rank)
+            vectors, raw = _query(store.model, text, image, vector, modality)
+            asked = (*vectors, *raw)
+            options |= {"into": into or _default_into(store, asked), "rank": rank}
+            known_words = text is None or _words_are_known(store.model, text, raw)
+            if len(asked) > 1:
+                check_calibrated(store.model, store.path)
+                made = {name: store.model.featurize(given, modality=name) for name, given in raw.items()}
+                hits = store.search({**vectors, **made}, **options)
+            elif raw:
+                hits = store.search_raw(raw[asked[0]], modality=asked[0], **options)
+            else:
+                hits = store.search(vectors[asked[0]], modality=asked[0], **options)
         reason = None
         if max_false_matches is not None and not all(hits):
-            limit = store.match_limit(max_false_matches, modality=modality, into=into, where=where)
+            limit = store.match_limit(max_false_matches, modality=asked[0], into=options["into"], where=where)
             reason = _why_nothing(limit, max_false_matches)
-    query = next(value for value in (text, image, vector, item) if value is not None)
     return QueryResult(
-        query=os.fspath(query) if isinstance(query, os.PathLike) else str(query),
-        modality=modality,
-        into=into,
+        query=_shown_query([text, image, vector, item]),
+        modality="+".join(asked),
+        into=options["into"],
         hits=tuple(tuple(found) for found in hits),
         known_words=known_words,
         reason=reason,
@@ -146,13 +156,63 @@ def _why_nothing(limit: FalseMatchLimit, max_false_matches: float) -> str:
     )
 
 
+def _query(
+    model: HashModel, text: str | None, image: FileName | None, vector: FileNames | None, modality: str | None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Features and raw objects of the query, by modality."""
+    several = sum(value is not None for value in (text, image, vector)) > 1 or isinstance(vector, Mapping)
+    if several and modality is not None:
+        raise OptionError("`modality` goes with a query of one modality: leave it out")
+    vectors: dict[str, Any] = {}
+    if isinstance(vector, Mapping):
+        check_files(vector, "vector")
+        for name, file in vector.items():
+            if name not in model.modalities:
+                raise OptionError(
+                    f"`vector`: the model has no {name!r}. It has {', '.join(model.modalities)}"
+                )
+            vectors[name] = _read_vectors(file)
+    elif vector is not None:
+        _check_types(vector=vector)
+        rows = _read_vectors(vector)
+        vectors[modality or _modality_of_vectors(model, vector, rows)] = rows
+    raw: dict[str, Any] = {}
+    if text is not None:
+        raw[modality or _modality_of_raw(model, words=True)] = [text]
+    if image is not None:
+        raw[modality or _modality_of_raw(model, words=False)] = [_existing_picture(image)]
+    for name in raw:
+        if name in vectors:
+            raise OptionError(f"the query has {name!r} twice. Give it once")
+    return vectors, raw
+
+
+def _words_are_known(model: HashModel, text: str, raw: Mapping[str, Any]) -> bool:
+    """Whether a training text contains one of the words of the query."""
+    name = next(name for name, given in raw.items() if given == [text])
+    return bool(abs(model.featurize([text], modality=name)).sum())
+
+
+def _default_into(store: Collection, asked: tuple[str, ...]) -> str:
+    """Fused codes for a fused query, if there are some; otherwise the first modality that the query has not."""
+    if store.fused_modality is not None and (len(asked) > 1 or asked[0] == store.fused_modality):
+        return store.fused_modality
+    return next((name for name in _separate(store) if name not in asked), asked[0])
+
+
+def _shown_query(values: list[Any]) -> str:
+    """The query for people: its words, names of files, or the id."""
+    files = [v for value in values for v in (value.values() if isinstance(value, Mapping) else [value])]
+    return ", ".join(os.fspath(v) if isinstance(v, os.PathLike) else str(v) for v in files if v is not None)
+
+
 def search_to_page(
     collection: FileName | Collection,
     page: FileName,
     render: Callable[..., str],
     *,
     image: FileName | None = None,
-    vector: FileName | None = None,
+    vector: FileNames | None = None,
     **query: Any,
 ) -> QueryResult:
     """Search a collection and write the answer to a page. An older page (.html) is replaced.
@@ -185,7 +245,8 @@ def search_to_page(
     from .picture_reader import is_thumbnail, thumbnail
 
     page = Path(page)
-    inputs = [name for name in (collection, image, vector) if isinstance(name, str | os.PathLike)]
+    vectors = list(vector.values()) if isinstance(vector, Mapping) else [vector]
+    inputs = [name for name in (collection, image, *vectors) if isinstance(name, str | os.PathLike)]
     check_page_output(page, inputs)
     result = search(collection, image=image, vector=vector, **query)
     picture = None if image is None else thumbnail(Path(image))
@@ -216,8 +277,10 @@ def _check_types(**values: Any) -> None:
 
 
 def _modality_of_item(store: Collection, item: int | str) -> str:
-    """The first modality in which an object has a code."""
+    """The modality of fused codes if an object has one, or else the first one in which it has a code."""
     found = store.get([item])[0]
+    if store.fused_modality in found.modalities:
+        return str(store.fused_modality)
     return next((name for name in store.modalities if name in found.modalities), store.modalities[0])
 
 
@@ -232,16 +295,18 @@ def _check_known(store: Collection, modality: str | None, option: str) -> None:
         raise OptionError(f"`{option}`: the collection has no {modality!r}. It has {known}")
 
 
-def _modality_of_query(model: HashModel, text: str | None, vector: FileName | None, vectors: Any) -> str:
-    if vector is not None:
-        matching = [name for name, n in model.n_features.items() if n == vectors.shape[1]]
-        # The other function knows how to say what is wrong.
-        return matching[0] if len(matching) == 1 else choose_modality(model, open_features(vector), None)
+def _modality_of_vectors(model: HashModel, file: FileName, vectors: Any) -> str:
+    matching = [name for name, n in model.n_features.items() if n == vectors.shape[1]]
+    # The other function knows how to say what is wrong.
+    return matching[0] if len(matching) == 1 else choose_modality(model, open_features(file), None)
+
+
+def _modality_of_raw(model: HashModel, *, words: bool) -> str:
     kinds = {name: featurizer.kind for name, featurizer in model.featurizers.items()}
-    matching = [name for name, kind in kinds.items() if (kind == _TEXT) == (text is not None)]
+    matching = [name for name, kind in kinds.items() if (kind == _TEXT) == words]
     if len(matching) == 1:
         return matching[0]
-    what = "words" if text is not None else "pictures"
+    what = "words" if words else "pictures"
     if matching:
         raise InputFileError(f"several modalities take {what}: say `modality`.")
     raise InputFileError(f"this collection was not built from {what}. Ask with features: `vector` FILE.")

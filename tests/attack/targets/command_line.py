@@ -74,6 +74,7 @@ def _command(rng: random.Random, folder: Path) -> list[str]:
         query = rng.choice(
             [
                 ["--vector", rng.choice([features, os.fspath(rows)])],
+                ["--vector", f"x={rows}", "--vector", f"y={features}"],
                 ["--item", rng.choice(["100", "ö 0'", hostile_text(rng).replace("\0", "?"), "9" * 400])],
                 [hostile_text(rng).replace("\0", "?")],
                 ["--image", _picture(rng, folder)],
@@ -96,6 +97,11 @@ def _command(rng: random.Random, folder: Path) -> list[str]:
             "--modality",
             "x",
         ]
+    if name == "encode" and rng.random() < 0.4:
+        # Fused codes of two views.
+        both = ["--view", f"x={rows}", "--view", f"y={rng.choice([features, rows])}"]
+        ids = rng.choice([[], ["--ids", f"{table}#id"], ["--ids", f"x={table}#id", "--ids", f"y={features}"]])
+        return [name, rng.choice([model, collection]), *both, *ids, "-o", f"{folder}/{out}.npy"]
     if name == "encode":
         return [
             name,
@@ -109,12 +115,26 @@ def _command(rng: random.Random, folder: Path) -> list[str]:
         return [name, collection, "-o", f"{folder}/{out}{ending}", "--modality", "x"]
     views = ["--view", f"x={rng.choice([features, rows])}", "--view", f"y={rows}"]
     related = rng.choice(
-        [[], ["--labels", f"{table}#a"], ["--pairs", table], ["--aligned"], ["--ids", f"{table}#id"]]
+        [
+            [],
+            ["--labels", f"{table}#a"],
+            ["--pairs", table],
+            ["--pairs", f"x:y={table}"],
+            ["--pairs", f"x:x={table}", "--negatives", f"y:x={features}"],
+            ["--aligned"],
+            ["--ids", f"{table}#id"],
+            ["--ids", f"x={table}#id", "--ids", f"y={table}#a"],
+        ]
     )
+    if rng.random() < 0.2:
+        views += ["--view", f"z={rng.choice([features, rows])}"]
     if name == "evaluate":
-        return [name, model, *views, *related, *rng.choice([[], ["--within"]])]
+        return [name, model, *views, *related, *rng.choice([[], ["--within"], ["--fused"]])]
     ending = {"fit": ".dhm", "build": ".dh"}[name]
     more = ["--payload", table] if name == "build" and rng.random() < 0.5 else []
+    more += (
+        ["--fused", rng.choice(["xy", "x", hostile_text(rng).replace("\0", "?")])] if name == "build" else []
+    )
     return [name, *views, *related, *more, "--method", "diff", "--bits", "2", "-o", f"{folder}/{out}{ending}"]
 
 

@@ -54,7 +54,8 @@ def _css() -> str:
 
 
 def _head(result: DemoResult) -> str:
-    first, second = result.directions[:2]
+    first = result.directions[0]
+    second = next(d for d in result.directions if (d.query, d.into) == (first.into, first.query))
     size = result.bytes
     numbers = [
         (f"{size['code']} bytes",
@@ -71,9 +72,11 @@ def _head(result: DemoResult) -> str:
     return (
         "<header><h1>Symbols by their names, names by their symbols</h1>"
         f'<p class="lead">diffhash {escape(result.environment.get("diffhash", "?"))} learned from {result.n_train:,} '
-        f"characters of a font and their Unicode names. Drawings and names get codes of {result.n_bits} bits; the "
-        f"codes of a drawing and its name differ in few bits. {result.n_test} symbols were not used for training: all "
-        f'measured numbers are for these.</p><ul class="numbers">{items}</ul><nav><ul>{links}</ul></nav></header>'
+        f"characters in three modalities: the drawing in a sans-serif face, the Unicode name, and the drawing in a "
+        f"serif face, which {result.n_serif:,} of all {result.n_symbols:,} symbols have. Drawings and names get codes "
+        f"of {result.n_bits} bits; the codes of a symbol's drawings and of its name differ in few bits. "
+        f"{result.n_test} symbols were not used for training: all measured numbers are for these.</p>"
+        f'<ul class="numbers">{items}</ul><nav><ul>{links}</ul></nav></header>'
     )
 
 
@@ -142,28 +145,30 @@ def _title(name: str) -> str:
 
 
 def _figures(result: DemoResult) -> str:
-    header = ("", "mAP", "95 % interval", "recall@1", "recall@10", "recall@100", "EER")
+    header = ("", "queries", "items", "mAP", "95 % interval", "recall@1", "recall@10", "EER")
     rows = [
         (
             d.title,
+            f"{d.queries:,}",
+            f"{d.items:,}",
             f"{d.mean_average_precision:.3f}",
             f"{d.interval[0]:.3f} to {d.interval[1]:.3f}",
             f"{d.recall_at(1):.3f}",
             f"{d.recall_at(10):.3f}",
-            f"{d.recall_at(100):.3f}",
             f"{d.equal_error_rate:.3f}",
         )
         for d in result.directions
     ]
     n = result.n_test
     rows.append(
-        ("chance", f"{result.chance:.3f}", "", f"{1 / n:.3f}", f"{10 / n:.3f}", f"{100 / n:.3f}", "0.500")
+        ("chance", "", f"{n:,}", f"{result.chance:.3f}", "", f"{1 / n:.3f}", f"{10 / n:.3f}", "0.500")
     )
     head = "".join(f'<th scope="col">{escape(cell)}</th>' for cell in header)
     cells = "".join("<tr>" + "".join(f"<td>{escape(c)}</td>" for c in row) + "</tr>" for row in rows)
     return (
-        f"<p>Among the {n} unseen symbols each query has one right answer. If several items have the same distance, "
-        "the expected value over their orders is counted. Many characters look alike or are drawn exactly alike "
+        f"<p>Among the {n} unseen symbols each query has one right answer; symbols without a serif drawing are neither "
+        "queries nor items there. If several items have the same distance, the expected value over their orders is "
+        "counted. Many characters look alike or are drawn exactly alike "
         "(Latin A, Greek Alpha, Cyrillic A), and many names differ in one rare word, so no method is always right.</p>"
         f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table></div>'
         f'<div class="panels two">{recall_svg(result)}{roc_svg(result)}</div>'
@@ -178,9 +183,9 @@ def _cost(result: DemoResult) -> str:
         f"Search among {result.n_symbols:,} codes alone": _milliseconds(result.code_seconds),
         "A code": f"{size['code']} bytes",
         "Features of a drawing": f"{size['features of a drawing']:,} bytes",
-        "The collection": f"{size['collection'] / 1e6:.1f} MB: the model, the codes of drawings and names, and the "
-        "name and picture of each symbol",
-        "Method": f"{result.method}; aligned rows, all other pairs are negative",
+        "The collection": f"{size['collection'] / 1e6:.1f} MB: the model, the codes of drawings and names, and "
+        "the name and picture of each symbol",
+        "Method": f"{result.method}; rows of one symbol belong together, all other pairs are negative",
         "Machine": "; ".join(f"{key} {value}" for key, value in result.environment.items()),
         "Date": result.date,
     }

@@ -71,7 +71,10 @@ class Direction:
 
     Attributes
     ----------
-    title : str
+    query, into : str
+        What is asked with, and what is searched, for people.
+    queries, items : int
+        Queries that have a right answer, and items that are searched.
     mean_average_precision, equal_error_rate : float
     interval : (float, float)
         95 % interval of the mean average precision, by bootstrap over the queries.
@@ -80,12 +83,20 @@ class Direction:
         Recall at 1, 2, …; each query has one right answer.
     """
 
-    title: str
+    query: str
+    into: str
+    queries: int
+    items: int
     mean_average_precision: float
     interval: tuple[float, float]
     equal_error_rate: float
     roc: tuple[tuple[float, ...], tuple[float, ...]]
     recall: tuple[float, ...]
+
+    @property
+    def title(self) -> str:
+        """The direction for people."""
+        return f"{self.query} → {self.into}"
 
     def recall_at(self, k: int) -> float:
         """Share of queries whose right answer is among the first ``k``."""
@@ -108,6 +119,8 @@ class DemoResult:
     ----------
     collection : path of the searchable file
     n_train, n_test : int
+    n_serif : int
+        Symbols that also have a drawing in the serif face.
     n_bits : int
     method : str
     directions : tuple of Direction
@@ -124,6 +137,7 @@ class DemoResult:
     collection: Path
     n_train: int
     n_test: int
+    n_serif: int
     n_bits: int
     method: str
     directions: tuple[Direction, ...]

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +35,14 @@ COLLECTION = "symbols.dh"
 #: The steps and their approximate relative durations.
 COSTS = {"draw": 3.0, "learn": 22.0, "evaluate": 0.5, "build": 1.0, "ask": 0.5}
 _TITLES = {
-    "draw": "draw the symbols and featurize drawings and names",
+    "draw": "draw the symbols in two faces and featurize drawings and names",
     "learn": "learn the codes from pairs",
-    "evaluate": "evaluate on unseen symbols, in both directions",
+    "evaluate": "evaluate on unseen symbols, in all six directions",
     "build": "encode everything and build the collection",
     "ask": "search",
 }
+#: The modalities, and what people call them; the first two are the ones that are searched with.
+_MODALITIES = {"text": "name", "image": "drawing", "serif": "serif drawing"}
 _RECALL = 100
 _TIMED = 50
 
@@ -90,14 +93,15 @@ def run_demo(
         on_step("learn", min(done, 0.99), f"{_TITLES['learn']}, {message}")
 
     with step("draw"):
-        symbols = load_symbols()
+        symbols = load_symbols(views=tuple(_MODALITIES))
         train, test = symbols.split(n_test=n_test, random_state=0)
         # Learn words and their weights from the training names only.
         symbols = symbols.fit_text(train)
-        views = {m: X[train] for m, X in symbols.views.items()}
+        views, ids = symbols.take(train)
     with step("learn"):
         hasher = RefinedHash(n_bits=n_bits, random_state=0, progress=report, **settings)
-        hasher.fit(views, Pairs.aligned(len(train)))
+        hasher.fit(views, Pairs.from_ids(ids))
+        # A drawing that is a query counts as a drawing in Sans, so the other face needs no featurizer.
         hasher.set_featurizers({"image": symbols.image_featurizer, "text": symbols.text_featurizer})
     with step("evaluate"):
         directions = _evaluate(hasher, symbols, test)
@@ -112,6 +116,7 @@ def run_demo(
         collection=path,
         n_train=len(train),
         n_test=len(test),
+        n_serif=len(symbols.rows["serif"]),
         n_bits=n_bits,
         method=_method(n_bits, settings),
         directions=directions,
@@ -136,24 +141,24 @@ def _method(n_bits: int, settings: dict[str, Any]) -> str:
 
 
 def _evaluate(hasher: BaseHasher, symbols: Symbols, test: IntArray) -> tuple[Direction, ...]:
-    """The only right answer to a name is its own drawing, and vice versa."""
-    codes = {m: hasher.encode(X[test], modality=m) for m, X in symbols.views.items()}
-    own = np.arange(len(test))
+    """The only right answer to a name is its own drawing, and so on. Many symbols have no serif drawing."""
+    views, ids = symbols.take(test)
+    codes = {m: hasher.encode(X, modality=m) for m, X in views.items()}
     directions = []
-    for title, asked, searched in (
-        ("name → drawing", "text", "image"),
-        ("drawing → name", "image", "text"),
-    ):
-        result = evaluate(codes[asked], codes[searched], own, own)
+    for asked, searched in permutations(_MODALITIES, 2):
+        result = evaluate(codes[asked], codes[searched], ids[asked], ids[searched])
         false_rates, true_rates = result.roc
         directions.append(
             Direction(
-                title=title,
+                query=_MODALITIES[asked],
+                into=_MODALITIES[searched],
+                queries=len(ids[asked]) - result.n_without_relevant,
+                items=len(ids[searched]),
                 mean_average_precision=result.mean_average_precision,
                 interval=result.confidence_interval(),
                 equal_error_rate=result.equal_error_rate,
                 roc=(tuple(map(float, false_rates)), tuple(map(float, true_rates))),
-                recall=tuple(result.recall_at(k) for k in range(1, _RECALL + 1)),
+                recall=tuple(result.recall_at(k) for k in range(1, min(_RECALL, len(ids[searched])) + 1)),
             )
         )
     return tuple(directions)
@@ -175,6 +180,8 @@ def _build(path: Path, hasher: BaseHasher, symbols: Symbols, test: IntArray) -> 
     with Collection.create(path, hasher, overwrite=True) as collection:
         collection.add(symbols.views["image"], modality="image", ids=ids, payloads=payloads)
         collection.add(symbols.views["text"], modality="text", ids=ids)
+        serif = [ids[row] for row in symbols.rows["serif"]]
+        collection.add(symbols.views["serif"], modality="serif", ids=serif)
         collection.index_payload("unseen")
 
 
