@@ -280,15 +280,28 @@ def _same(a, b):
     return i, j
 
 
-@pytest.mark.parametrize("hasher", [dh.BoostedHash(4, sample_size=(200, 400)), dh.RefinedHash(8, max_iter=3)])
-def test_other_methods_learn_the_same_from_batches_if_the_sample_has_all_rows(hasher, monkeypatch):
-    monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 1000)
-    monkeypatch.setattr(row_sample, "MIN_SAMPLE_ROWS", 1000)
-    views, pairs, batches = problem("labels", 2, split([70], N))
+@pytest.mark.parametrize("kind", ["labels", "aligned"])
+def test_refined_hash_collects_all_rows_of_batches(kind):
+    views, pairs, batches = problem(kind, 2, split([20, 70, 100], N))
+    hasher = dh.RefinedHash(8, features="linear", metric="diagonal", ridge=0.01, max_iter=3)
 
     one, other = fit_both(hasher, views, pairs, batches)
 
     assert share_of_equal_bits(one, other, views) >= 0.9999
+
+
+def test_boosted_hash_learns_from_a_sample_of_batches(monkeypatch):
+    """If the sample has all rows, the model is that of all rows."""
+    views, pairs, batches = problem("labels", 2, split([70], N))
+    hasher = dh.BoostedHash(4, sample_size=(200, 400))
+    _, sampled = fit_both(hasher, views, pairs, batches)
+    monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 1000)
+    monkeypatch.setattr(row_sample, "MIN_SAMPLE_ROWS", 1000)
+
+    one, other = fit_both(hasher, views, pairs, batches)
+
+    assert share_of_equal_bits(one, other, views) >= 0.9999
+    assert 0.5 < share_of_equal_bits(one, sampled, views) < 1
 
 
 def stream(hasher, batches, **options):

@@ -22,7 +22,7 @@ from ..errors import NotFittedError, UnknownModalityError
 from ..featurizers.base import Featurizer
 from ..learning.batches import Source
 from ..learning.block_source import BlockSource, Rows
-from ..learning.passes import FirstPass
+from ..learning.passes import CollectPass
 from ..learning.row_sample import sample_limit
 from ..learning.source_registry import open_batches, open_views
 from ..learning.stream import Stream
@@ -116,6 +116,9 @@ class BaseHasher(BaseEstimator, ABC):
     #: Parameters that are functions called during ``fit``; a model does not keep them.
     callbacks: ClassVar[tuple[str, ...]] = ()
 
+    #: Whether ``fit_batches`` collects all rows in memory, if it collects rows at all.
+    learns_from_all_rows: ClassVar[bool] = False
+
     n_bits: int
     #: Weights of couples of modalities; methods that learn from one couple only do not have the parameter.
     couple_weights: Mapping[tuple[str, str], float] | None = None
@@ -180,7 +183,9 @@ class BaseHasher(BaseEstimator, ABC):
 
         Notes
         -----
-        :class:`BoostedHash` learns from a sample of at most 20,000 rows of each view.
+        :class:`DiffHash` and :class:`KernelDiffHash` have one batch, sums and a sample of at most 20,000 rows of each
+        view in memory. :class:`RefinedHash` collects all rows in memory. :class:`BoostedHash` learns from a sample of
+        at most 20,000 rows of each view; only with fewer rows it is the model of :meth:`fit`.
 
         Examples
         --------
@@ -372,11 +377,10 @@ class BaseHasher(BaseEstimator, ABC):
         """Learn from checked input; changes nothing in self."""
 
     def _learn_from(self, source: Source) -> Learned:
-        """Learn in passes over a source; this one learns from a sample of bounded size."""
+        """Learn from a source: from rows that are collected in memory, all or a sample of bounded size."""
         form = source.form
-        limit = sample_limit(form.n_features, form.sparse)
-        sums = source.reduce(FirstPass(form.couples, limit, (False,) * len(form.modalities), None))
-        views, couples = sums.sample.data()
+        limit = None if self.learns_from_all_rows else sample_limit(form.n_features, form.sparse)
+        views, couples = source.reduce(CollectPass(form.couples, limit)).sample().data()
         if form.named is not None:
             negative = [c.pairs.n_negative for c in couples] if self._needs_negatives() else None
             positive = [c.pairs.n_positive for c in couples]

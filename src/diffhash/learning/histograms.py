@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..native import joint_counts
+from ..native.binning import bin_columns
 from ..pairs.resolved import PairScheme
 from ..types import FloatArray, IntArray, PairIndex
 from .moments import listed_pairs
 
-__all__ = ["JointHistogram", "bin_values", "grid_edges"]
+__all__ = ["JointHistogram", "bin_values", "bin_with_extremes", "grid_edges"]
 
 Counts = NDArray[Any]
 #: The grid extends this many standard deviations from the mean to either side.
@@ -197,11 +198,23 @@ def bin_values(values: FloatArray, edges: FloatArray) -> NDArray[np.uint8]:
     uint8 array of shape (n_bits, n)
         Number of edges below each value. Values very close to an edge may be off by one.
     """
-    n_edges = edges.shape[1]
-    first = edges[:, :1].astype(values.dtype)
-    step = (edges[:, -1:] - edges[:, :1]) / max(n_edges - 1, 1)
-    inverse = (1.0 / np.where(step > 0, step, 1.0)).astype(values.dtype)
-    positions = (values.T - first) * inverse
-    positions += 1
-    np.clip(positions, 0, n_edges, out=positions)
-    return positions.astype(np.uint8, order="C")
+    return bin_columns(values, *_grid(values, edges), edges.shape[1] + 1)[0]
+
+
+def bin_with_extremes(
+    values: FloatArray, edges: FloatArray, n_own: int
+) -> tuple[NDArray[np.uint8], FloatArray, FloatArray]:
+    """The same, and the smallest and largest value of each interval among the first rows."""
+    bins, low, high = bin_columns(
+        values, *_grid(values, edges), edges.shape[1] + 1, n_own=n_own, extremes=True
+    )
+    assert low is not None
+    assert high is not None
+    return bins, low, high
+
+
+def _grid(values: FloatArray, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """First edge and inverse distance of the edges of each bit, in the dtype of the values."""
+    first = edges[:, 0].astype(values.dtype)
+    step = (edges[:, -1] - edges[:, 0]) / max(edges.shape[1] - 1, 1)
+    return first, (1.0 / np.where(step > 0, step, 1.0)).astype(values.dtype)

@@ -16,7 +16,16 @@ from .couple_sums import CoupleSums, local_map
 from .moments import dense
 from .row_sample import RowSample
 
-__all__ = ["DataSums", "DegreePass", "FeaturePass", "FeatureSums", "FirstPass", "WeightedSum"]
+__all__ = [
+    "CollectPass",
+    "Collected",
+    "DataSums",
+    "DegreePass",
+    "FeaturePass",
+    "FeatureSums",
+    "FirstPass",
+    "WeightedSum",
+]
 
 
 @dataclass
@@ -88,6 +97,39 @@ class FirstPass:
             ]
             couples = _couple_sums(batch, maps, self.forms, self.gamma)
         return DataSums(views, RowSample.of(batch, self.forms, self.limit), couples)
+
+
+@dataclass
+class Collected:
+    """Samples of batches, which are joined at the end: joining them one by one would copy the first rows often."""
+
+    parts: list[RowSample]
+
+    def merge(self, other: Collected) -> Collected:
+        """Add another part."""
+        self.parts = self.parts + other.parts
+        return self
+
+    def sample(self) -> RowSample:
+        """All parts together."""
+        parts = self.parts
+        while len(parts) > 1:
+            joined = [one.merge(two) for one, two in zip(parts[::2], parts[1::2], strict=False)]
+            parts = joined + parts[2 * len(joined) :]
+        return parts[0]
+
+
+@dataclass(frozen=True)
+class CollectPass:
+    """Job: collect rows and their pairs; all of them if ``limit`` is None, otherwise a sample."""
+
+    forms: tuple[CoupleForm, ...]
+    limit: int | None
+
+    def __call__(self, batch: Batch) -> Collected:
+        """Rows of one batch."""
+        limit = np.iinfo(np.int64).max if self.limit is None else self.limit
+        return Collected([RowSample.of(batch, self.forms, int(limit))])
 
 
 @dataclass

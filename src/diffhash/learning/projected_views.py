@@ -12,8 +12,9 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from ..native.binning import bin_extremes
 from ..types import BoolArray, FloatArray, IntArray
-from .histograms import bin_values
+from .histograms import bin_values, bin_with_extremes
 
 __all__ = [
     "CoupleCost",
@@ -57,6 +58,16 @@ class Grid:
             np.searchsorted(at, each, side="right") for at, each in zip(self.edges, values.T, strict=True)
         ]
         return np.stack(found).astype(np.uint8)
+
+    def bins_and_extremes(
+        self, values: FloatArray, n_own: int
+    ) -> tuple[IntArray, tuple[FloatArray, FloatArray]]:
+        """The same, and the smallest and largest value of each interval among the first ``n_own`` rows."""
+        if self.even:
+            found, low, high = bin_with_extremes(values, self.edges, n_own)
+            return found, (low, high)
+        bins = self.bins(values)
+        return bins, bin_extremes(values[:n_own], bins[:, :n_own], self.n_bins)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..maps import FeatureMap
-from ..native.bin_extremes import bin_extremes
 from ..pairs.group_names import GroupNames
 from ..pairs.resolved import PairScheme
 from ..types import FloatArray, IntArray
@@ -92,12 +91,13 @@ class HistogramPass:
         for modality, grid, wanted in self.grids:
             whole = batch.projected(modality, self.maps[modality], self.projections[modality])
             values = whole[:, self.bits]
-            found = grid.bins(values)
+            if wanted:
+                found, range_of_bins = grid.bins_and_extremes(values, batch.n_own(modality))
+                extremes.append(BinExtremes(*range_of_bins))
+            else:
+                found = grid.bins(values)
+                extremes.append(None)
             bins.append(found)
-            n = batch.n_own(modality)
-            extremes.append(
-                BinExtremes(*bin_extremes(values[:n], found[:, :n], grid.n_bins)) if wanted else None
-            )
         histograms = []
         for (number, scheme, names, first, second), (u, v) in zip(self.couples, self.sides, strict=True):
             pairs = batch.pairs[number]

@@ -229,6 +229,31 @@ def joint_counts(
         result[bit] = np.bincount(cells, weights, minlength=n_bins**2).reshape(n_bins, n_bins)
 
 
+def bin32(
+    values: FloatArray,
+    first: FloatArray,
+    inverse: FloatArray,
+    n_bins: int,
+    n_own: int,
+    n_threads: int,  # noqa: ARG001 - as above
+    bins: NDArray[np.uint8],
+    low: NDArray[np.float64] | None,
+    high: NDArray[np.float64] | None,
+) -> None:
+    """Write the interval of every value; update the extremes of the intervals, if they are given."""
+    positions = (values.T - first[:, None]) * inverse[:, None]
+    positions += 1
+    np.clip(positions, 0, n_bins - 1, out=positions)
+    bins[...] = positions.astype(np.uint8)
+    if low is not None and high is not None:
+        for bit, row in enumerate(bins[:, :n_own]):
+            np.minimum.at(low[bit], row, values[:n_own, bit].astype(np.float64))
+            np.maximum.at(high[bit], row, values[:n_own, bit].astype(np.float64))
+
+
+bin64 = bin32
+
+
 def pack32(
     values: FloatArray,
     thresholds: FloatArray,

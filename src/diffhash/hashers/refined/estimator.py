@@ -130,6 +130,7 @@ class RefinedHash(BaseHasher):
     """
 
     extra_attributes = ("losses",)
+    learns_from_all_rows = True
     callbacks = ("progress",)
 
     def __init__(

@@ -12,6 +12,7 @@
 #include "bandwidth.hpp"
 #include "distance_table.hpp"
 #include "join.hpp"
+#include "binning.hpp"
 #include "joint_counts.hpp"
 #include "top_k.hpp"
 #include "within.hpp"
@@ -213,6 +214,25 @@ void bind_joint_counts(const Array<const std::uint8_t, 2>& x, const Array<const 
 }
 
 template <class Real>
+void bind_bin(const Array<const Real, 2>& values, const Array<const Real, 1>& first, const Array<const Real, 1>& inverse,
+              std::size_t n_bins, std::size_t n_own, std::size_t n_threads, const Array<std::uint8_t, 2>& bins,
+              const std::optional<Array<double, 2>>& low, const std::optional<Array<double, 2>>& high) {
+    const std::size_t rows = values.shape(0), n_bits = values.shape(1);
+    require(n_bins >= 1 && n_bins <= 256, "there are 1 to 256 intervals");
+    require(bins.shape(0) == n_bits && bins.shape(1) == rows, "the bins have the wrong shape");
+    require(first.shape(0) == n_bits && inverse.shape(0) == n_bits, "a grid for every bit is needed");
+    require(low.has_value() == high.has_value(), "both extremes or none are wanted");
+    for (const auto* extremes : {&low, &high})
+        require(!*extremes || ((*extremes)->shape(0) == n_bits && (*extremes)->shape(1) == n_bins),
+                "the extremes have the wrong shape");
+    const BinRequest<Real> request{values.data(), rows,         n_bits,
+                                   first.data(),  inverse.data(), n_bins,
+                                   n_own,         at_least_one(n_threads), bins.data(),
+                                   low ? low->data() : nullptr, high ? high->data() : nullptr};
+    interruptible([&](Interrupt& interrupt) { return bin_values<Real>(request, interrupt); });
+}
+
+template <class Real>
 void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& thresholds,
                std::size_t n_threads, const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
     const std::size_t rows = values.shape(0), n_bits = values.shape(1), width = (n_bits + 7) / 8;
@@ -264,6 +284,12 @@ NB_MODULE(_kernels, m) {
           nb::arg("kernel"), nb::arg("table").noconvert());
     m.def("joint_counts", &bind_joint_counts, nb::arg("x"), nb::arg("y"), nb::arg("i"), nb::arg("j"),
           nb::arg("weights").none(), nb::arg("n_threads"), nb::arg("result").noconvert());
+    m.def("bin32", &bind_bin<float>, nb::arg("values"), nb::arg("first"), nb::arg("inverse"), nb::arg("n_bins"),
+          nb::arg("n_own"), nb::arg("n_threads"), nb::arg("bins").noconvert(), nb::arg("low").none(),
+          nb::arg("high").none());
+    m.def("bin64", &bind_bin<double>, nb::arg("values"), nb::arg("first"), nb::arg("inverse"), nb::arg("n_bins"),
+          nb::arg("n_own"), nb::arg("n_threads"), nb::arg("bins").noconvert(), nb::arg("low").none(),
+          nb::arg("high").none());
     m.def("read_all", &bind_read_all, nb::arg("data"), nb::arg("prefetch"), nb::arg("n_threads"),
           "Reads the bytes and returns the xor of their words: for measuring memory.");
     m.def("pack32", &bind_pack<float>, nb::arg("values"), nb::arg("thresholds"), nb::arg("n_threads"),

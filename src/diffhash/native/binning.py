@@ -1,0 +1,99 @@
+"""Intervals of values on grids, and the smallest and largest value of each interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..threads import thread_count
+from ..types import FloatArray, IntArray
+from . import dispatch
+
+__all__ = ["bin_columns", "bin_extremes"]
+
+
+def bin_columns(
+    values: FloatArray,
+    first: FloatArray,
+    inverse: FloatArray,
+    n_bins: int,
+    *,
+    n_own: int | None = None,
+    extremes: bool = False,
+    n_threads: int | None = None,
+    kernel: str | None = None,
+) -> tuple[NDArray[np.uint8], FloatArray | None, FloatArray | None]:
+    """Interval of each value between evenly spaced edges, for every column.
+
+    Parameters
+    ----------
+    values : float32 or float64 array of shape (n, n_bits)
+    first, inverse : arrays of shape (n_bits,)
+        The first edge, and one divided by the distance of the edges.
+    n_bins : int, at most 256
+    n_own : int, optional
+        Extremes are those of so many first rows; of all by default.
+    extremes : bool
+        Whether the smallest and largest value of each interval are wanted.
+    n_threads, kernel : optional
+        As in :func:`top_k`.
+
+    Returns
+    -------
+    bins : uint8 array of shape (n_bits, n)
+        Number of edges that are not above each value. Values very close to an edge may be off by one.
+    low, high : float64 arrays of shape (n_bits, n_bins), or None
+        Infinity and minus infinity in intervals without values.
+
+    Examples
+    --------
+    >>> values = np.array([[0.5], [3.0], [1.5]])
+    >>> bin_columns(values, np.array([1.0]), np.array([1.0]), 3, extremes=True)
+    (array([[0, 2, 1]], dtype=uint8), array([[0.5, 1.5, 3. ]]), array([[0.5, 1.5, 3. ]]))
+    """
+    values = np.ascontiguousarray(values)
+    n, n_bits = values.shape
+    bins = np.empty((n_bits, n), dtype=np.uint8)
+    low = np.full((n_bits, n_bins), np.inf) if extremes else None
+    high = np.full((n_bits, n_bins), -np.inf) if extremes else None
+    backend, _ = dispatch.choose(kernel)
+    run = backend.bin32 if values.dtype == np.float32 else backend.bin64
+    grid = (np.ascontiguousarray(side, dtype=values.dtype) for side in (first, inverse))
+    threads = thread_count(n_threads, caller="bin_columns")
+    run(values, *grid, n_bins, n if n_own is None else n_own, threads, bins, low, high)
+    return bins, low, high
+
+
+def bin_extremes(values: FloatArray, bins: IntArray, n_bins: int) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each interval, from the intervals of the values.
+
+    Parameters
+    ----------
+    values : array of shape (n, n_bits)
+    bins : uint8 array of shape (n_bits, n)
+    n_bins : int, at most 256
+
+    Returns
+    -------
+    low, high : float64 arrays of shape (n_bits, n_bins)
+        Infinity and minus infinity in intervals without values.
+
+    Examples
+    --------
+    >>> low, high = bin_extremes(np.array([[1.0], [3.0], [2.0]]), np.array([[0, 1, 0]], dtype=np.uint8), 3)
+    >>> low, high
+    (array([[ 1.,  3., inf]]), array([[  2.,   3., -inf]]))
+    """
+    low = np.full((len(bins), n_bins), np.inf)
+    high = np.full((len(bins), n_bins), -np.inf)
+    for bit, row in enumerate(bins):
+        # Sorting small integers is a radix sort, and sorted intervals are reduced one after another.
+        order: NDArray[Any] = np.argsort(row, kind="stable")
+        starts = np.searchsorted(row[order], np.arange(n_bins))
+        present = np.flatnonzero(np.bincount(row, minlength=n_bins))
+        column = values[order, bit]
+        low[bit, present] = np.minimum.reduceat(column, starts[present])
+        high[bit, present] = np.maximum.reduceat(column, starts[present])
+    return low, high
