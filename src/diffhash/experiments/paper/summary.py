@@ -202,8 +202,8 @@ def _time_table(numbers: SeedStatistics) -> Table:
     threads = "one thread" if most == 1 else f"at most {most} threads"
     return Table(
         "Training time",
-        f"Seconds for m = {settings.sweep_bits}, here with K = {settings.sweep_classes} (the paper does not state its "
-        f"K) and {threads}. The paper is from 2011: machines and libraries "
+        f"Seconds of the processor for m = {settings.sweep_bits}, here with K = {settings.sweep_classes} (the paper "
+        f"does not state its K) and {threads}. The paper is from 2011: machines and libraries "
         "are 15 years apart, so compare the ratios to CM-DIF.",
         ("Method", "Seconds here", "Ratio here", "Seconds in the paper", "Ratio in the paper"),
         tuple(rows),
