@@ -7,6 +7,8 @@ no file is half-written.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 __all__ = [
     "CalibrationError",
     "CodeError",
@@ -42,8 +44,13 @@ __all__ = [
     "TooManyBitsError",
     "UnknownIdError",
     "UnknownModalityError",
+    "UnreadablePicturesError",
     "WeakModelWarning",
 ]
+
+
+#: Pictures that a message names.
+_MOST_SHOWN = 10
 
 
 class DiffhashError(Exception):
@@ -120,6 +127,26 @@ class IndexNotFoundError(IndexFileError, FileNotFoundError):
 
 class InputFileError(InputError):
     """A file with features, tables, pairs or labels cannot be read."""
+
+
+class UnreadablePicturesError(InputFileError):
+    """Some pictures cannot be read.
+
+    Attributes
+    ----------
+    pictures : dict of str by name
+        All of them, and why.
+    """
+
+    def __init__(self, pictures: Mapping[str, str]) -> None:
+        self.pictures = dict(pictures)
+        reasons = list(self.pictures.values())
+        shown = " ".join(reasons[:_MOST_SHOWN])
+        more = f" And {len(reasons) - _MOST_SHOWN:,} more." if len(reasons) > _MOST_SHOWN else ""
+        count = "A picture" if len(reasons) == 1 else f"{len(reasons):,} pictures"
+        super().__init__(
+            f"build: {count} cannot be read. {shown}{more} Use `skip` to leave such pictures out."
+        )
 
 
 class OutputFileError(DiffhashError, OSError):

@@ -18,7 +18,9 @@ def test_search_as_a_process_with_words_and_with_a_picture(shapes, photos, tmp_p
     words = diffhash("search", shapes, "red square", "-k", "10", "--json")
     assert (words.returncode, words.stderr) == (0, "")
     assert {hit["payload"]["caption"] for hit in found(words.stdout)} == {"a red square"}
-    assert set(found(words.stdout)[0]) == {"id", "distance", "chance", "score", "modality", "payload"}
+    assert set(found(words.stdout)[0]) == {
+        *("id", "distance", "chance", "score", "modality", "found_by", "payload")
+    }
     assert set(found(words.stdout)[0]["payload"]) == {"file", "caption", "shape", "number"}
 
     page = tmp_path / "page.html"
@@ -60,15 +62,61 @@ def test_an_item_finds_others_and_words_find_captions(shapes, capsys):
     assert found(out)[0]["payload"]["caption"] == "a green disc"
 
 
-def test_a_query_of_unknown_words_prints_a_warning(shapes, capsys):
+def test_a_query_of_unknown_words_finds_nothing_and_says_why(shapes, tmp_path, capsys):
+    reason = "no caption contains 'zebra', and the model has learned no word like it"
     status, out, err = run(capsys, "search", shapes, "zebra", "--json")
-    assert status == 0
-    assert "no training text contains any of these words" in err
-    assert len(found(out)) == 10
+    assert (status, found(out), err) == (0, [], "")
     assert json.loads(out)["known_words"] is False
+    assert json.loads(out)["reason"] == reason
+    assert run(capsys, "search", shapes, "zebra")[1] == f"nothing matches: {reason}\n"
+    page = tmp_path / "p.html"
+    assert run(capsys, "search", shapes, "zebra", "--open", "--page", page)[0] == 0
+    assert "model has learned no word like it" in page.read_text(encoding="utf-8")
+
     status, out, err = run(capsys, "search", shapes, "a zebra on a disc", "--json")
-    assert err == ""
+    assert err == "diffhash: No caption contains 'zebra'.\ndiffhash: No caption contains 'on'.\n"
     assert json.loads(out)["known_words"] is True
+    assert all("disc" in hit["payload"]["caption"] for hit in found(out))
+
+
+def test_plurals_and_misspellings_find_the_word_and_say_so(shapes, capsys):
+    for asked, word in (("discs", "disc"), ("sqare", "square"), ("grene", "green")):
+        status, out, err = run(capsys, "search", shapes, asked, "-k", 5, "--json")
+        assert (status, err) == (0, f"diffhash: No caption contains '{asked}'. Searched for '{word}'.\n")
+        assert all(word in hit["payload"]["caption"] for hit in found(out))
+        assert {hit["found_by"] for hit in found(out)} <= {"words", "both"}
+
+
+def test_words_can_be_left_out_of_a_search(shapes, photos, capsys):
+    _, out, err = run(capsys, "search", shapes, "red disc", "--no-words", "--json")
+    assert ({hit["found_by"] for hit in found(out)}, err) == ({"codes"}, "")
+    status, _, err = run(capsys, "search", shapes, "--item", "discs/05.png", "--words")
+    assert (status, "goes with" in err) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\t"])
+def test_an_empty_text_is_an_error(shapes, text, capsys):
+    status, out, err = run(capsys, "search", shapes, text)
+    assert (status, out) == (2, "")
+    assert "TEXT is empty" in err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['"', "red*", "red OR", "NEAR(red disc)", "caption:red", " -red", "^red", "(", "red AND", "{red}", "a+b"],
+)
+def test_signs_of_a_query_language_are_only_text(shapes, text, capsys):
+    status, out, _ = run(capsys, "search", shapes, text, "--json")
+    assert status == 0
+    if "red" in text:
+        assert all("red" in hit["payload"]["caption"] for hit in found(out)[:5])
+
+
+def test_a_filter_on_a_field_that_no_payload_has_is_said(shapes, capsys):
+    _, out, err = run(capsys, "search", shapes, "red disc", "--where", "shap=disc", "--json")
+    assert found(out) == []
+    assert "No payload has the field 'shap'. Did you mean 'shape'?" in err
+    assert "No payload has the field 'shap'" in json.loads(out)["notes"][0]
 
 
 def test_thumbnails_are_kept_in_the_file_or_not(shapes, photos, tmp_path, capsys):
@@ -112,7 +160,7 @@ def names(photos):
 
 
 def test_several_captions_of_a_picture_and_pictures_without_one(photos, rewritten, tmp_path, capsys):
-    """Captions get ids of their own, all pictures are there, and a sample is enough to learn from."""
+    """Second captions get ids of their own, all pictures are there, and a sample is enough to learn from."""
     chosen = names(photos)[:20]
     rows = [(name, f"{name.split('/')[0]} {word}") for name in chosen for word in ("one", "two")]
     arguments = rewritten(rows)
@@ -121,10 +169,11 @@ def test_several_captions_of_a_picture_and_pictures_without_one(photos, rewritte
 
     assert status == 0
     assert "hardly better than by chance" in err, "captions say only the shape, and there are 30 of them"
-    assert json.loads(out)["objects"] == 60 + 40
+    assert json.loads(out)["objects"] == 60 + 20
+    assert json.loads(out)["without caption"] == 40
     with dh.Collection.open(tmp_path / "built" / "s.dh") as c:
         item, caption = c.get([chosen[3], f"{chosen[3]}#2"])
-        assert item.modalities == ("image",)
+        assert item.modalities == ("image", "text")
         assert item.payload["captions"] == [rows[6][1], rows[7][1]]
         assert caption.modalities == ("text",)
         assert caption.payload == {"file": chosen[3], "caption": rows[7][1]}

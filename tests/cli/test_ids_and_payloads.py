@@ -64,7 +64,7 @@ def test_payloads_that_contradict_each_other_are_named(build, idle, tmp_path, ca
     status, err = run(capsys, *build, "--payload", f"x={a}", "--payload", f"y={b}")
 
     assert status == 1
-    assert f"{b}, row 7: 'year' is 8 here and 7" in err
+    assert f"{b}, line 9: 'year' is 8 here and 7" in err
 
 
 @pytest.mark.parametrize("relation", ["pairs", "labels"])
@@ -145,11 +145,11 @@ def test_parquet_payloads_that_json_cannot_hold_are_named(value, build, idle, tm
     [
         (
             ['{"a": 1}'] * 11 + ['{"a": NaN}'] + ['{"a": 1}'] * (N - 12),
-            "p.jsonl, row 11: this cannot be stored",
+            "p.jsonl, line 12: this cannot be stored",
         ),
         (
             ['{"a": 1}'] * 11 + ['{"a": 1%s}' % ("0" * 30)] * (N - 11),
-            "p.jsonl, row 11: this cannot be stored",
+            "p.jsonl, line 12: this cannot be stored",
         ),
         (['{"a": 1}'] * (N - 1), "fewer rows of payload (399) than of features (400"),
         (['{"a": 1}'] * (N + 1), "more rows of payload (401) than of features (400"),
@@ -184,7 +184,7 @@ def test_captions_with_a_row_that_cannot_be_kept_are_named(photos, tmp_path, cap
     )
 
     assert status == 1
-    assert "c.jsonl, row 4: this cannot be stored" in err
+    assert "c.jsonl, line 5: this cannot be stored" in err
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")

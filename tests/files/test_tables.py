@@ -177,7 +177,7 @@ def test_ids_must_differ_and_be_there(tmp_path):
 
     with pytest.raises(InputFileError, match="'x' occurs more than once"):
         read_ids(tmp_path / "a.csv")
-    with pytest.raises(InputFileError, match="row 1 has no value"):
+    with pytest.raises(InputFileError, match=r"line 3: there is no value"):
         read_ids(f"{tmp_path / 'b.csv'}#id")
 
 

@@ -21,6 +21,7 @@ IDS = {
     "strings": [f"ö {n}'" for n in range(40)],
     "fused": list(range(100, 140)),
     "codes": list(range(100, 140)),
+    "words": list(range(100, 140)),
 }
 #: Modality of fused codes, in the file that has some.
 FUSED = "xy"
@@ -53,6 +54,25 @@ def fill(collection, names):
     collection.delete(names[25:26], modality="x")
 
 
+def fill_words(collection, names):
+    """The same, and captions whose words are indexed: some replaced, some removed, one in two fields."""
+    fill(collection, names)
+    texts = ["A red apple", "Äpfel & Birnen", "two red_cars", "猫 and a dog", "…"]
+    payloads = [{"caption": texts[n % 5], "more": ["twice", "two red_cars"]} for n in range(12)]
+    collection.upsert_codes(np.ones((12, 1), np.uint8), modality="x", ids=names[10:22], payloads=payloads)
+    collection.upsert_codes(np.ones((1, 1), np.uint8), modality="x", ids=names[11:12], payloads=[{"more": 3}])
+    collection.delete(names[13:15])
+
+
+def word_searches(collection):
+    """Hits of words, as plain JSON; nothing if the collection has no word index."""
+    if not collection.word_fields:
+        return {}
+    texts = ["red", "apples", "apfel", "猫 dog", "cra", "zebra", "red car"]
+    found = collection.search_words(texts, k=8, into="x")
+    return {"words": [[hit.id for hit in hits] for hits in found]}
+
+
 def fill_fused(collection, names):
     """The same, and fused codes of some of the objects."""
     fill(collection, names)
@@ -71,6 +91,7 @@ def contents(collection):
             for found in (collection.search_codes(QUERIES, k=8, where=where) for where in FILTERS)
         ],
         "indexed": list(collection.stats().indexed_fields),
+        **word_searches(collection),
     }
 
 
@@ -84,6 +105,9 @@ def main():
         if kind == "fused":
             with dh.Collection.create(path, calibrated, fused=FUSED) as collection:
                 fill_fused(collection, names)
+        elif kind == "words":
+            with dh.Collection.create(path, hasher, words=["caption", "more"]) as collection:
+                fill_words(collection, names)
         elif kind == "codes":
             with dh.Collection.create(path, n_bits=2, modalities=("x", "y")) as collection:
                 fill(collection, names)

@@ -12,7 +12,17 @@ import pytest
 from diffhash import stores
 
 API = Path(__file__).parents[2] / "docs" / "api.md"
-NAMES = ["Collection", "CollectionStats", "Hit", "Id", "Item", "Store", "VerifyReport"]
+NAMES = [
+    "AddedIds",
+    "Collection",
+    "CollectionStats",
+    "Hit",
+    "Id",
+    "Item",
+    "Store",
+    "VerifyReport",
+    "WordMatch",
+]
 
 
 def test_public_names_are_these():

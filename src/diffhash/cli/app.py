@@ -9,20 +9,24 @@ from typing import Annotated, TextIO
 
 import typer
 
-from ..errors import DiffhashError, DiffhashWarning
+from ..errors import DiffhashError, DiffhashWarning, UnreadablePicturesError
 from ..workflows.options import OptionError
+from .add import add
 from .bench import bench
 from .build import build
+from .delete import delete
 from .demo import demo
 from .duplicates import duplicates
 from .encode import encode
 from .evaluate import evaluate
 from .export import export
 from .fit import fit
+from .get import get
 from .info import info
-from .messages import with_option_names
+from .messages import InterruptedRunError, with_option_names
 from .options import takes_groups
-from .reproduce import InterruptedRunError, reproduce
+from .printing import print_json
+from .reproduce import reproduce
 from .search import search
 from .terminal import echo
 from .upgrade import upgrade
@@ -50,6 +54,9 @@ for _command in (
     build,
     search,
     duplicates,
+    add,
+    get,
+    delete,
     fit,
     encode,
     evaluate,
@@ -106,6 +113,8 @@ def run_app(arguments: Sequence[str]) -> int:
             return FAILED
         if isinstance(error, OptionError):
             return _say(_with_help(_error_line(error), f"diffhash {arguments[0]}"), MISUSED)
+        if isinstance(error, UnreadablePicturesError) and "--json" in arguments:
+            print_json({"error": _error_line(error), "unreadable": error.pictures})
         return _say(_error_line(error), FAILED)
     if status == INTERRUPTED:
         # Typer returns this status in place of KeyboardInterrupt.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..workflows.options import BUILD_SAMPLE, PictureKind
+from ..workflows.options import SAMPLE, PictureKind
+from .messages import InterruptedRunError, with_option_names
 from .options import (
     LearningFlags,
     Negatives,
@@ -21,6 +22,7 @@ from .options import (
 from .parsing import file_or_files_by_name, files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json, yes_or_no
 from .progress import StepBar
+from .terminal import echo, shown
 
 if TYPE_CHECKING:
     from ..workflows import BuildResult
@@ -29,8 +31,8 @@ __all__ = ["build"]
 
 _FOLDER = "A folder of pictures"
 _FEATURES = "Feature files"
-_ONLY_FOLDER = "file_column caption_column kind thumbnails skip"
-_ONLY_FEATURES = "model payload fused pairs labels ids aligned negatives"
+_ONLY_FOLDER = "file_column caption_column kind thumbnails skip encoding"
+_ONLY_FEATURES = "model payload words fused pairs labels ids aligned negatives"
 _ONLY_LEARNING = "method bits seed settings sample"
 
 
@@ -81,6 +83,14 @@ def build(
             rich_help_panel=_FOLDER,
         ),
     ] = False,
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            help="Encoding of the table of captions, such as cp1252. Default: UTF-8, or a guess.",
+            rich_help_panel=_FOLDER,
+            show_default=False,
+        ),
+    ] = None,
     view: Views = None,
     model: Annotated[
         str | None,
@@ -104,10 +114,18 @@ def build(
             rich_help_panel=_FEATURES,
         ),
     ] = None,
+    words: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD",
+            help="Field of the payload whose words can be searched. Repeat for more.",
+            rich_help_panel=_FEATURES,
+        ),
+    ] = None,
     pairs: PairFlags,
     negatives: Negatives = None,
     learning: LearningFlags,
-    sample: Sample = BUILD_SAMPLE,
+    sample: Sample = SAMPLE,
     overwrite: Overwrite = False,
     output: OutputFlags,
 ) -> None:
@@ -140,34 +158,39 @@ def build(
     options = learning.options(sample)
     from .. import workflows
 
-    with StepBar() as progress:
-        if images is not None and captions is not None:
-            result = workflows.build_folder(
-                images,
-                captions,
-                out,
-                file_column=file_column,
-                caption_column=caption_column,
-                kind=kind,
-                thumbnails=thumbnails,
-                skip=skip,
-                learning=options,
-                overwrite=overwrite,
-                progress=progress,
-            )
-        else:
-            views = files_by_name(view, "--view")
-            result = workflows.build_features(
-                views,
-                out,
-                model=model,
-                payloads=file_or_files_by_name(payload, list(views), "--payload"),
-                pair_files=pairs.files(list(views), negatives),
-                learning=options if model is None else None,
-                fused=fused,
-                overwrite=overwrite,
-                progress=progress,
-            )
+    try:
+        with StepBar() as progress:
+            if images is not None and captions is not None:
+                result = workflows.build_folder(
+                    images,
+                    captions,
+                    out,
+                    file_column=file_column,
+                    caption_column=caption_column,
+                    kind=kind,
+                    thumbnails=thumbnails,
+                    skip=skip,
+                    encoding=encoding,
+                    learning=options,
+                    overwrite=overwrite,
+                    progress=progress,
+                )
+            else:
+                views = files_by_name(view, "--view")
+                result = workflows.build_features(
+                    views,
+                    out,
+                    model=model,
+                    payloads=file_or_files_by_name(payload, list(views), "--payload"),
+                    pair_files=pairs.files(list(views), negatives),
+                    learning=options if model is None else None,
+                    words=words or (),
+                    fused=fused,
+                    overwrite=overwrite,
+                    progress=progress,
+                )
+    except KeyboardInterrupt as error:
+        raise InterruptedRunError(with_option_names(str(error)) or "interrupted") from None
     _print(result, as_json=output.as_json)
 
 
@@ -179,6 +202,9 @@ def _print(result: BuildResult, *, as_json: bool) -> None:
         "learned from": result.learned_from,
         "left out": result.left_out,
         "calibrated": result.calibrated,
+        "without caption": result.uncaptioned,
+        "unreadable": result.unreadable,
+        "notes": result.notes,
         "seconds": round(result.seconds, 2),
         "size": result.size,
     }
@@ -188,6 +214,10 @@ def _print(result: BuildResult, *, as_json: bool) -> None:
     facts |= {"objects": f"{result.objects:,}", "modalities": modalities_line(facts["modalities"])}
     facts |= {"seconds": f"{result.seconds:.2f}", "size": megabytes(result.size)}
     facts["calibrated"] = yes_or_no(result.calibrated)
-    if not result.left_out:
-        del facts["left out"]
+    facts["unreadable"] = ", ".join(result.unreadable)
+    for name in ("left out", "without caption", "unreadable"):
+        if not facts[name]:
+            del facts[name]
+    for note in facts.pop("notes"):
+        echo(f"diffhash: {with_option_names(shown(note, 500))}", err=True)
     print_facts(facts)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["with_option_names"]
+__all__ = ["InterruptedRunError", "with_option_names"]
+
+
+class InterruptedRunError(Exception):
+    """A command was interrupted; the message says what was kept and how to continue."""
+
 
 #: Parameters whose options have other names, or that are arguments.
 _OTHER_NAMES = {
@@ -20,8 +25,8 @@ _OTHER_NAMES = {
     "views": "--view",
 }
 _SAME_NAMES = (
-    "aligned calibrate caption_column codes file_column format fused ids image images into item kind labels "
-    "method metric modality negatives out overwrite pairs queries sample seed skip vector"
+    "aligned calibrate caption_column codes encoding file_column format fused ids image images into item kind labels "
+    "method metric modality negatives out overwrite pairs queries replace sample seed skip vector words"
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES.split()} | _OTHER_NAMES
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .messages import InterruptedRunError
 from .options import OutputFlags
 from .printing import print_json
 from .progress import CostBar
@@ -17,11 +18,7 @@ from .terminal import echo
 if TYPE_CHECKING:
     from ..experiments.paper import Cell, Settings, Summary
 
-__all__ = ["InterruptedRunError", "reproduce"]
-
-
-class InterruptedRunError(Exception):
-    """The run was interrupted; the message says how to continue it."""
+__all__ = ["reproduce"]
 
 
 def reproduce(

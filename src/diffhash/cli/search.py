@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["search"]
 
 _MAX_COLUMNS = 4
-_UNKNOWN_WORDS = "diffhash: no training text contains any of these words. Try other words."
 
 
 def search(
@@ -80,6 +79,14 @@ def search(
         Ranking,
         typer.Option(help="Order by distance (hamming), by the query's real values, or by what found more."),
     ] = Ranking.auto,
+    words: Annotated[
+        bool | None,
+        typer.Option(
+            "--words/--no-words",
+            help="Also match TEXT with the words of captions. Default: if the collection keeps them.",
+            show_default=False,
+        ),
+    ] = None,
     open_page: Annotated[
         bool, typer.Option("--open", help="Write a page with the pictures, and open it on a terminal.")
     ] = False,
@@ -120,6 +127,7 @@ def search(
         "radius": radius,
         "max_false_matches": max_false_matches,
         "rank": rank.value,
+        "words": words,
     }
     from .. import workflows
 
@@ -129,8 +137,8 @@ def search(
         result = workflows.search_to_page(collection, page, search_page, **query)
     else:
         result = workflows.search(collection, **query)
-    if not result.known_words:
-        echo(_UNKNOWN_WORDS, err=True)
+    for note in result.notes:
+        echo(f"diffhash: {shown(note, 500)}", err=True)
     if output.as_json:
         print_json(_facts(result))
     else:
@@ -154,6 +162,7 @@ def _facts(result: QueryResult) -> dict[str, Any]:
         "modality": result.modality,
         "into": result.into,
         "known_words": result.known_words,
+        "notes": result.notes,
         **({} if result.reason is None else {"reason": result.reason}),
         "results": [
             [
@@ -163,6 +172,7 @@ def _facts(result: QueryResult) -> dict[str, Any]:
                     "chance": hit.chance,
                     "score": hit.score,
                     "modality": hit.modality,
+                    "found_by": hit.found_by,
                     "payload": _fields(hit),
                 }
                 for hit in hits
@@ -191,16 +201,20 @@ def _print(found: tuple[tuple[Hit, ...], ...], reason: str | None) -> None:
         names = [f for f in names if any(hit.payload.get(f) not in (None, hit.id) for hit in hits)]
         names = names[:_MAX_COLUMNS]
         calibrated = any(hit.chance is not None for hit in hits)
+        # Only a search for words finds anything by words; otherwise the column says nothing.
+        by_words = any(hit.found_by != "codes" for hit in hits)
         rows = [
             [
                 hit.distance,
                 *([_percent(hit.chance)] if calibrated else []),
+                *([hit.found_by] if by_words else []),
                 str(hit.id),
                 *(hit.payload.get(f) for f in names),
             ]
             for hit in hits
         ]
-        print_table(["distance", *(["chance"] if calibrated else []), "id", *names], rows)
+        more = ["chance"] * calibrated + ["found by"] * by_words
+        print_table(["distance", *more, "id", *names], rows)
 
 
 def _percent(chance: float | None) -> str:

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from ..errors import InputError, ModelFileError, NotFittedError, ParameterError
 from ..estimator_parameters import ParametersMixin
-from ..types import FloatArray
+from ..types import BoolArray, FloatArray
 from ..validation import check_count, check_number
 from .base import State, check_state_names
 from .tokens import Tokenizer, char_ngram_tokenizer, split_words
@@ -113,6 +113,32 @@ class TfidfFeatures(ParametersMixin):
             tokenize = _ngram_tokenizer(self.char_ngrams)
             parts.append(_weighted(tokenize, texts, ngrams, self.idf_[split:], self.char_weight))
         return _unit_rows(sparse.csr_array(sparse.hstack(parts, format="csr")))
+
+    def recognizes(self, texts: Iterable[str]) -> BoolArray:
+        """Tell which texts the vocabulary says something about.
+
+        It does if it has one of their words, or two thirds of the character n-grams of one of their words.
+        For other texts :meth:`transform` gives zeros, or a few n-grams that they share by accident.
+
+        Examples
+        --------
+        >>> features = TfidfFeatures(char_ngrams=(3, 3)).fit(["green frog", "red apple"])
+        >>> features.recognizes(["frog", "aple", "zebra"])
+        array([ True,  True, False])
+        """
+        self._check_fitted("TfidfFeatures.recognizes")
+        words, ngrams = self._columns()
+        known = [
+            any(word in words or self._is_close(word, ngrams) for word in split_words(text))
+            for text in _as_texts(texts, "TfidfFeatures.recognizes")
+        ]
+        return np.array(known, dtype=np.bool_)
+
+    def _is_close(self, word: str, ngrams: dict[str, int]) -> bool:
+        if self.char_ngrams is None:
+            return False
+        own = _ngram_tokenizer(self.char_ngrams)(word)
+        return 3 * sum(ngram in ngrams for ngram in own) >= 2 * len(own) > 0
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> sparse.csr_array:
         """Fit, then transform the same texts."""

@@ -22,10 +22,13 @@ __all__ = ["CsvFeatures", "JsonlFeatures", "csv_records", "is_number", "json_rec
 _DELIMITERS = ",;\t"
 
 
-def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line numbers and cells. The delimiter is the most frequent of ``,;`` and tab in the first line."""
+def csv_records(path: Path, encoding: str | None = None) -> Iterator[tuple[int, list[str]]]:
+    """Yield line numbers and cells. The delimiter is the most frequent of ``,;`` and tab in the first line.
+
+    The line number is that of the line in which the record ends. Without ``encoding`` the file is UTF-8.
+    """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding=encoding or "utf-8-sig", newline="") as file:
             first = file.readline()
             file.seek(0)
             reader = csv.reader(file, delimiter=max(_DELIMITERS, key=first.count), strict=True)
@@ -33,15 +36,21 @@ def csv_records(path: Path) -> Iterator[tuple[int, list[str]]]:
                 if cells:
                     yield reader.line_num, cells
     except UnicodeDecodeError as error:
-        raise InputFileError(f"{path} is not UTF-8 text ({error}). Save it as UTF-8.") from error
+        raise _not_decoded(path, error) from error
     except csv.Error as error:
         raise InputFileError(f"{path} is not a readable CSV file ({error}).") from error
 
 
-def json_records(path: Path) -> Iterator[tuple[int, Any]]:
+def _not_decoded(path: Path, error: UnicodeDecodeError) -> InputFileError:
+    if error.encoding.startswith("utf-8"):
+        return InputFileError(f"{path} is not UTF-8 text ({error}). Save it as UTF-8.")
+    return InputFileError(f"{path} is not text of the encoding {error.encoding} ({error}).")
+
+
+def json_records(path: Path, encoding: str | None = None) -> Iterator[tuple[int, Any]]:
     """Yield line numbers and the JSON value of each line; empty lines are skipped."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with path.open(encoding=encoding or "utf-8-sig") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
                     try:
@@ -55,7 +64,7 @@ def json_records(path: Path) -> Iterator[tuple[int, Any]]:
                         ) from error
                     yield number, value
     except UnicodeDecodeError as error:
-        raise InputFileError(f"{path} is not UTF-8 text ({error}). Save it as UTF-8.") from error
+        raise _not_decoded(path, error) from error
 
 
 class _TextFeatures(FeatureFile):

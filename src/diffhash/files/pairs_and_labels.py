@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -197,9 +198,8 @@ def _column(source: Source, what: str) -> list[Any]:
     table: TableFile = open_table(source)
     values = table.column()
     if None in values:
-        raise InputFileError(
-            f"{source}: row {values.index(None)} has no value. Fill it in, or remove the row."
-        )
+        place, _ = next(islice(table.places_and_rows(), values.index(None), None))
+        raise InputFileError(f"{source}, {place}: there is no value. Fill it in, or remove the row.")
     return values
 
 

@@ -35,13 +35,22 @@ class TableFile(ABC):
         self.columns: list[str] = []
 
     @abstractmethod
-    def _rows(self) -> Iterator[Row]:
-        """What :meth:`rows` yields; it may raise any error for a damaged file."""
+    def _places_and_rows(self) -> Iterator[tuple[str, Row]]:
+        """What :meth:`places_and_rows` yields; it may raise any error for a damaged file."""
+
+    def places_and_rows(self) -> Iterator[tuple[str, Row]]:
+        """Yield rows with their places, for messages.
+
+        In text files a place is a line, counted from 1 as editors do, with the header: "line 2". Other files
+        have rows, counted from 0 as in arrays and in files of pairs: "row 0".
+        """
+        with self.source.reading():
+            yield from self._places_and_rows()
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows as dicts of plain values by column."""
-        with self.source.reading():
-            yield from self._rows()
+        for _, row in self.places_and_rows():
+            yield row
 
     def column(self, name: str | None = None) -> list[Any]:
         """Values of one column: ``name``, or the part of the source, or the only column."""
@@ -63,7 +72,12 @@ class TableFile(ABC):
         return wanted
 
 
-def open_table(source: str | os.PathLike[str] | Source, *, names: Sequence[str] | None = None) -> TableFile:
+def open_table(
+    source: str | os.PathLike[str] | Source,
+    *,
+    names: Sequence[str] | None = None,
+    encoding: str | None = None,
+) -> TableFile:
     r"""Open a table: ``.csv`` with a header line, ``.jsonl`` with an object per line, or ``.parquet``.
 
     A CSV column is read as whole numbers if all its cells are whole numbers without leading zeros,
@@ -74,6 +88,8 @@ def open_table(source: str | os.PathLike[str] | Source, *, names: Sequence[str] 
     source : name of a file
     names : list of str, optional
         Names of the columns of a CSV file that has no header line.
+    encoding : str, optional
+        Encoding of a CSV or JSON lines file. By default UTF-8.
 
     Examples
     --------
@@ -87,14 +103,15 @@ def open_table(source: str | os.PathLike[str] | Source, *, names: Sequence[str] 
     source.check_kind(TABLE_KINDS, "tables")
     with source.reading():
         if source.kind == ".csv":
-            return _CsvTable(source, names)
-        return _JsonlTable(source) if source.kind == ".jsonl" else _ParquetTable(source)
+            return _CsvTable(source, names, encoding)
+        return _JsonlTable(source, encoding) if source.kind == ".jsonl" else _ParquetTable(source)
 
 
 class _CsvTable(TableFile):
-    def __init__(self, source: Source, names: Sequence[str] | None) -> None:
+    def __init__(self, source: Source, names: Sequence[str] | None, encoding: str | None) -> None:
         super().__init__(source)
-        records = csv_records(source.path)
+        self._encoding = encoding
+        records = csv_records(source.path, encoding)
         self._n_header_lines = 1 if names is None else 0
         self.columns = next(records, (0, []))[1] if names is None else list(names)
         if not self.columns:
@@ -114,12 +131,14 @@ class _CsvTable(TableFile):
                     kinds[place] = max(kinds[place], _kind(cell))
         self._convert: list[Callable[[str], Any]] = [(int, float, str)[kind] for kind in kinds]
 
-    def _rows(self) -> Iterator[Row]:
-        for _, cells in islice(csv_records(self.source.path), self._n_header_lines, None):
-            yield {
+    def _places_and_rows(self) -> Iterator[tuple[str, Row]]:
+        records = csv_records(self.source.path, self._encoding)
+        for line, cells in islice(records, self._n_header_lines, None):
+            row = {
                 name: convert(cell) if cell else None
                 for name, convert, cell in zip(self.columns, self._convert, cells, strict=True)
             }
+            yield f"line {line}", row
 
 
 def _kind(cell: str) -> int:
@@ -135,21 +154,22 @@ def _kind(cell: str) -> int:
 
 
 class _JsonlTable(TableFile):
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, encoding: str | None) -> None:
         super().__init__(source)
-        first = next(self._rows(), None)
+        self._encoding = encoding
+        _, first = next(self._places_and_rows(), ("", None))
         if first is None:
             raise InputFileError(f"{source.path} is empty.")
         self.columns = list(first)
 
-    def _rows(self) -> Iterator[Row]:
-        for line, value in json_records(self.source.path):
+    def _places_and_rows(self) -> Iterator[tuple[str, Row]]:
+        for line, value in json_records(self.source.path, self._encoding):
             if not isinstance(value, dict):
                 raise InputFileError(
                     f"{self.source.path}, line {line}: expected an object such as "
                     f'{{"file": "a.png", "caption": "..."}}.'
                 )
-            yield value
+            yield f"line {line}", value
 
 
 class _ParquetTable(TableFile):
@@ -158,8 +178,9 @@ class _ParquetTable(TableFile):
         with open_parquet(source) as file:
             self.columns = list(file.schema_arrow.names)
 
-    def _rows(self) -> Iterator[Row]:
-        yield from self._read(self.columns)
+    def _places_and_rows(self) -> Iterator[tuple[str, Row]]:
+        for number, row in enumerate(self._read(self.columns)):
+            yield f"row {number}", row
 
     def column(self, name: str | None = None) -> list[Any]:
         """Values of one column; the other columns are not read."""

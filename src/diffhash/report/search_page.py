@@ -30,6 +30,7 @@ def search_page(
     found: Sequence[Sequence[Hit]],
     picture: str | None,
     is_picture: Callable[[Any], bool],
+    remarks: Sequence[str] = (),
 ) -> str:
     """Return the whole page. All text from outside is escaped.
 
@@ -45,13 +46,15 @@ def search_page(
         ``data:`` URL of the query, if it is a picture.
     is_picture : function
         Tells whether a payload value may be shown as a picture.
+    remarks : sequence of str
+        What to say about the query: words that no caption has, or why nothing was found.
     """
     css = page_css()
     shown = f'<p class="asked"><img alt="the query" src="{escape(picture)}"></p>' if picture else ""
     body = [
-        f'<header><h1>{escape(asked)}</h1>{shown}<p class="lead">The nearest items of modality '
-        f"<em>{escape(into)}</em>, nearest first. The distance is the number of bits in which the codes differ."
-        "</p></header>"
+        f'<header><h1>{escape(asked)}</h1>{shown}<p class="lead">{_lead(into, found)} '
+        "The distance is the number of bits in which the codes differ."
+        "</p>" + "".join(f"<p>{escape(remark)}</p>" for remark in remarks) + "</header>"
     ]
     for number, hits in enumerate(found):
         title = f"<h2>Query {number}</h2>" if len(found) > 1 else ""
@@ -75,8 +78,23 @@ def _hit(hit: Hit, is_picture: Callable[[Any], bool]) -> str:
     )
     return (
         f'<li>{image}{first}<p class="soft">{escape(_text(hit.id))}</p>'
-        f'<p class="soft">distance {int(hit.distance)}</p>{rest}</li>'
+        f'<p class="soft">{_how(hit)}</p>{rest}</li>'
     )
+
+
+def _lead(into: str, found: Sequence[Sequence[Hit]]) -> str:
+    """What the order is by."""
+    if any(hit.found_by != "codes" for hits in found for hit in hits):
+        order = "by the words of their captions and by their codes, best first"
+        return f"Items of modality <em>{escape(into)}</em>, {order}."
+    return f"The nearest items of modality <em>{escape(into)}</em>, nearest first."
+
+
+def _how(hit: Hit) -> str:
+    """The distance, and whether words of the query are in the caption."""
+    distance = [] if hit.distance is None else [f"distance {int(hit.distance)}"]
+    words = [] if hit.found_by == "codes" else ["words match"]
+    return ", ".join(words + distance)
 
 
 def _text(value: Any) -> str:

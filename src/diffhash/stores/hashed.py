@@ -90,6 +90,7 @@ class HashedStore(ABC):
         while True:
             model = self.model
             codes, values = self._encode_query(model, query, options, raw=raw, caller=caller)
+            options = replace(options, silent=_silent(model, options))
             hits = self._search_encoded(model, codes, options, values)
             if hits is not None:
                 return hits
@@ -271,11 +272,29 @@ class HashedStore(ABC):
         max_false_matches: float | None = None,
         expected_matches: float | None = None,
         rank: str = "auto",
+        words: bool | None = None,
     ) -> list[list[Hit]]:
         """Find objects with raw queries (texts, pictures); the model's featurizer makes their features.
 
         A dict of lists by modality asks with all of them, as in :meth:`search`.
+
+        Parameters
+        ----------
+        raw : list of texts or pictures, or a dict of these
+        modality, into, k, where, radius
+            See :meth:`search`. A radius limits what codes find, and not what words find.
+        words : bool, optional
+            Whether texts are also matched with the words of captions. By default they are, if the store keeps
+            words. A text that the featurizer does not know at all is only matched with words: its code says
+            nothing. If no caption has its words either, nothing is found.
+
+        Returns
+        -------
+        list of lists of Hit
+            One list for each query. With words, the order is by both (:func:`.rank_fusion.fuse_rankings`), and
+            ``hit.found_by`` says what found an object.
         """
+        texts = tuple(raw) if isinstance(raw, list | tuple) and _are_texts(raw) else None
         options = SearchOptions(
             into,
             k,
@@ -285,6 +304,8 @@ class HashedStore(ABC):
             max_false_matches=max_false_matches,
             expected_matches=expected_matches,
             rank=rank,
+            words=words,
+            texts=texts,
         )
         return self._encode_and_search(raw, options, raw=True)
 
@@ -336,3 +357,15 @@ class HashedStore(ABC):
         features = model.featurize(query, modality) if raw else as_rows(query)
         values = model.project(features, modality)
         return pack_signs(values), values
+
+
+def _are_texts(raw: Sequence[Any]) -> bool:
+    return len(raw) > 0 and all(isinstance(item, str) for item in raw)
+
+
+def _silent(model: HashModel, options: SearchOptions) -> tuple[bool, ...] | None:
+    """Which queries the featurizer knows nothing of, so that their codes say nothing; None if it cannot tell."""
+    recognizes = getattr(model.featurizers.get(options.modality or ""), "recognizes", None)
+    if options.texts is None or recognizes is None:
+        return None
+    return tuple(not known for known in recognizes(options.texts))

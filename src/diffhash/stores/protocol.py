@@ -27,8 +27,9 @@ class Hit:
     Attributes
     ----------
     id : int or str
-    distance : int
-        Number of bits in which its code differs from the query.
+    distance : int or None
+        Number of bits in which its code differs from the query. None if the query has no code, or one that says
+        nothing: the object was found by its words alone.
     payload : dict
         Empty if the object has none.
     modality : str
@@ -37,15 +38,18 @@ class Hit:
         Chance that the object belongs to the query, from the calibration of the model; None without one.
     score : float or None
         What the order of the hits is by, largest first. With ranking by distance it is the negative distance.
+    found_by : {"codes", "words", "both"}
+        Whether its code is near, its caption has words of the query, or both.
     """
 
     id: Id
-    distance: int
+    distance: int | None
     payload: dict[str, Any]
     modality: str
     # Two hits are equal if they are the same object at the same distance.
     chance: float | None = field(default=None, compare=False)
     score: float | None = field(default=None, compare=False)
+    found_by: str = "codes"
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,12 @@ class SearchOptions:
         How many items belong to a query; None: what the calibration says.
     rank : {"auto", "hamming", "asymmetric"}
         Order of the hits, see :mod:`.ranking`.
+    words : bool or None
+        Whether the texts of the queries are also matched with the words of captions; None: if the store can.
+    texts : tuple of str or None
+        The queries, if they are strings.
+    silent : tuple of bool or None
+        Queries whose codes say nothing, because the featurizer knows nothing of them; None: no query.
     """
 
     into: str | None = None
@@ -41,3 +47,6 @@ class SearchOptions:
     max_false_matches: float | None = None
     expected_matches: float | None = None
     rank: str = "auto"
+    words: bool | None = None
+    texts: tuple[str, ...] | None = None
+    silent: tuple[bool, ...] | None = None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
+    from .adding import add_features, add_folder
     from .duplicating import duplicates
     from .encoding import encode, encode_fused
     from .evaluating import evaluate
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
     from .fitting import fit
     from .folder_build import build_folder
     from .inspecting import info, verify
+    from .kept_work import InterruptedBuild
+    from .objects import delete, get
     from .options import LearningOptions, MethodName, OptionError, PairFiles, PictureKind
     from .progress import Progress, Step
     from .results import (
+        AddResult,
         BuildResult,
         CalibrationCheck,
+        DeleteResult,
         Direction,
         DuplicatesResult,
         EncodeResult,
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
         ExportResult,
         FileInfo,
         FitResult,
+        GetResult,
         ItemInfo,
         ModalityInfo,
         ModelInfo,
@@ -45,6 +51,9 @@ if TYPE_CHECKING:
 
 _OWNERS = {
     "duplicating": ["duplicates"],
+    "adding": ["add_features", "add_folder"],
+    "kept_work": ["InterruptedBuild"],
+    "objects": ["delete", "get"],
     "encoding": ["encode", "encode_fused"],
     "evaluating": ["evaluate"],
     "exporting": ["export"],
@@ -55,8 +64,10 @@ _OWNERS = {
     "options": ["LearningOptions", "MethodName", "OptionError", "PairFiles", "PictureKind"],
     "progress": ["Progress", "Step"],
     "results": [
+        "AddResult",
         "BuildResult",
         "CalibrationCheck",
+        "DeleteResult",
         "Direction",
         "DuplicatesResult",
         "EncodeResult",
@@ -65,6 +76,7 @@ _OWNERS = {
         "FileInfo",
         "FitResult",
         "ItemInfo",
+        "GetResult",
         "ModalityInfo",
         "ModelInfo",
         "QueryResult",
@@ -76,8 +88,10 @@ _OWNERS = {
 }
 
 __all__ = [
+    "AddResult",
     "BuildResult",
     "CalibrationCheck",
+    "DeleteResult",
     "Direction",
     "DuplicatesResult",
     "EncodeResult",
@@ -85,6 +99,8 @@ __all__ = [
     "ExportResult",
     "FileInfo",
     "FitResult",
+    "GetResult",
+    "InterruptedBuild",
     "ItemInfo",
     "LearningOptions",
     "MethodName",
@@ -98,14 +114,18 @@ __all__ = [
     "Step",
     "UpgradeResult",
     "VerifyResult",
+    "add_features",
+    "add_folder",
     "build_features",
     "build_folder",
+    "delete",
     "duplicates",
     "encode",
     "encode_fused",
     "evaluate",
     "export",
     "fit",
+    "get",
     "info",
     "search",
     "search_to_page",

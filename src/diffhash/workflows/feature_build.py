@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +12,12 @@ from ..files import FeatureFile, encode_file, open_features
 from ..model import HashModel
 from .feature_files import check_not_empty, naming_bad_rows
 from .fused_files import fused_blocks
+from .kept_work import InterruptedBuild
 from .model_files import check_calibrated, describe_model, load_model
 from .new_collection import add_rows, new_collection, rows_of
 from .object_rows import name_rows
 from .options import (
-    BUILD_SAMPLE,
+    SAMPLE,
     FileName,
     FileNames,
     LearningOptions,
@@ -45,6 +46,7 @@ def build_features(
     pair_files: PairFiles | None = None,
     learning: LearningOptions | None = None,
     fused: str | None = None,
+    words: Sequence[str] = (),
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> BuildResult:
@@ -67,10 +69,12 @@ def build_features(
         Which rows belong together, and their ids. By default row r of every view is one object. If ids relate
         the rows, the second row of an object in a view is stored under its id and "#2".
     learning : LearningOptions, optional
-        By default from at most 20,000 objects. Only without ``model``.
+        By default from at most 50,000 objects. Only without ``model``.
     fused : str, optional
         Name of one more modality: a fused code of each object from all that it has. The model is calibrated for
         it, which about doubles the time of learning.
+    words : list of str, optional
+        Payload fields that are captions: their words are indexed, and can be searched.
     overwrite : bool
         Replace an existing collection.
     progress : function, optional
@@ -117,7 +121,7 @@ def build_features(
     stored_payloads = read_payloads(payload_files, n_rows, rows)
     if model is None:
         arrays = {name: file.array() for name, file in files.items()}
-        sample = learning.sample_size(BUILD_SAMPLE)
+        sample = learning.sample_size(SAMPLE)
         with naming_bad_rows(files.values()):
             learned = learn(
                 hasher,
@@ -134,20 +138,25 @@ def build_features(
         learned_from, used = os.fspath(model), _check_modalities(load_model(model), files)
         if fused is not None:
             check_calibrated(used, model)
-    with naming_bad_rows(files.values()), new_collection(out, used, fused) as collection:
-        for name, file in files.items():
-            counter = StepCounter(progress, f"adding {name}", n_rows[name])
-            blocks = rows_of(encode_file(used, file, name), rows.row_ids(name), stored_payloads(name), name)
-            for n in add_rows(collection, blocks, name):
-                counter.advance(n)
-        if fused is not None:
-            ids = rows.row_ids(next(iter(files))) if rows.object_ids is None else rows.object_ids
-            counter = StepCounter(progress, f"adding {fused}", len(collection))
-            for n in add_rows(
-                collection, rows_of(fused_blocks(used, files, rows.objects), ids, None, fused), fused
-            ):
-                counter.advance(n)
-        n_objects = len(collection)
+    try:
+        with naming_bad_rows(files.values()), new_collection(out, used, fused, words) as collection:
+            for name, file in files.items():
+                counter = StepCounter(progress, f"adding {name}", n_rows[name])
+                blocks = rows_of(
+                    encode_file(used, file, name), rows.row_ids(name), stored_payloads(name), name
+                )
+                for n in add_rows(collection, blocks, name):
+                    counter.advance(n)
+            if fused is not None:
+                ids = rows.row_ids(next(iter(files))) if rows.object_ids is None else rows.object_ids
+                counter = StepCounter(progress, f"adding {fused}", len(collection))
+                for n in add_rows(
+                    collection, rows_of(fused_blocks(used, files, rows.objects), ids, None, fused), fused
+                ):
+                    counter.advance(n)
+            n_objects = len(collection)
+    except KeyboardInterrupt:
+        raise InterruptedBuild(_keep_model(out, used if model is None else None)) from None
     return BuildResult(
         path=out,
         objects=n_objects,
@@ -179,6 +188,16 @@ def _relation_without_learning(pair_files: PairFiles, n_rows: Mapping[str, int])
     aligned = pair_files.pairs is None and pair_files.labels is None and len(set(n_rows.values())) == 1
     # Labels and pairs relate different objects; the labels themselves are not needed.
     return RowRelation(n_rows, labels=None if aligned else {})
+
+
+def _keep_model(out: Path, learned: HashModel | None) -> str:
+    """Keep a model that was learned beside the output; gives what to say."""
+    unchanged = f"interrupted. {out} was not {'changed' if out.exists() else 'written'}"
+    if learned is None:
+        return unchanged
+    kept = out.with_name(f"{out.name}.resume.dhm")
+    learned.save(kept)
+    return f"{unchanged}. {kept} keeps the learned model; to continue, use it as `model`"
 
 
 def _names(files: FileNames | None) -> list[FileName]:

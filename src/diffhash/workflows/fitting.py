@@ -11,7 +11,7 @@ from .feature_files import check_not_empty, naming_bad_rows
 from .learn_blocks import are_large, learn_blocks, learns_in_blocks
 from .learn_model import learn, make_hasher
 from .model_files import describe_model
-from .options import FIT_SAMPLE, FileName, LearningOptions, PairFiles, check_files, check_type
+from .options import SAMPLE, FileName, LearningOptions, PairFiles, check_files, check_type
 from .outputs import check_model_output
 from .pair_files import read_pair_files
 from .progress import Progress
@@ -40,7 +40,7 @@ def fit(
         Which rows belong together. By default row r of every view is one object.
     learning : LearningOptions, optional
         By default from all rows with the methods "diff" and "kernel", which read large files in blocks; with the
-        others from at most 100,000 objects.
+        others from at most 50,000 objects.
     overwrite : bool
         Replace an existing model.
     progress : function, optional
@@ -68,7 +68,7 @@ def fit(
     check_model_output(out, overwrite, [*views.values(), *pair_files.names()])
     hasher = make_hasher(learning)
     files = {name: open_features(os.fspath(source)) for name, source in views.items()}
-    sample = learning.sample_size(0 if learns_in_blocks(hasher) else FIT_SAMPLE)
+    sample = learning.sample_size(0 if learns_in_blocks(hasher) else SAMPLE)
     # Calibration needs all rows in memory: in blocks it is left out, unless it was asked for.
     if not sample and not learning.calibrate and are_large(files) and learns_in_blocks(hasher):
         with naming_bad_rows(files.values()):

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from ..errors import InputFileError
+from ..errors import InputError, InputFileError
 from ..featurizers import TfidfFeatures
 from ..hashers import BaseHasher
 from ..model import HashModel
 from ..pairs import Pairs
 from ..types import FloatArray
 from .captions import Caption, CaptionedPictures, read_captions
+from .kept_work import InterruptedBuild, KeptWork, fingerprint, kept_path, load_kept, save_kept
 from .learn_model import Learned, learn, make_hasher
 from .model_files import describe_model
 from .new_collection import Rows, add_rows, new_collection
-from .options import BUILD_SAMPLE, THUMBNAIL, FileName, LearningOptions, OptionError, PictureKind, check_type
+from .options import SAMPLE, THUMBNAIL, FileName, LearningOptions, OptionError, PictureKind, check_type
 from .outputs import check_collection_output
 from .picture_reader import PictureReader
 from .progress import Progress, StepCounter
 from .results import BuildResult
 from .row_relation import RowRelation
 
-__all__ = ["build_folder"]
+__all__ = ["build_folder", "caption_rows", "picture_rows"]
 
 _BLOCK = 256
-#: Most words of the vocabulary. The time of learning grows with its square.
-_MAX_WORDS = 2000
+#: Most words and groups of letters in the vocabulary. The time of learning grows with its square.
+_MAX_WORDS = 2500
+#: Length of the part of the features that groups of letters make; that of the words has length 1.
+_NGRAM_WEIGHT = 0.5
+#: Payload fields with captions: of a picture that has several, the second one has all of them.
+_WORD_FIELDS = ("caption", "captions")
 
 
 def build_folder(
@@ -45,22 +52,28 @@ def build_folder(
     kind: PictureKind | str = PictureKind.photo,
     thumbnails: bool = True,
     skip: bool = False,
+    encoding: str | None = None,
     learning: LearningOptions | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> BuildResult:
     r"""Make a collection from a folder of pictures and a table of captions.
 
-    A model is learned from the captioned pictures. Then all pictures and captions are added. Each
-    picture is decoded once. The file appears when it is complete: after an error, an interrupt or
-    an exception from ``progress``, an old file is unchanged.
+    A model is learned from the captioned pictures. Then all pictures and captions are added, and the words
+    of the captions are indexed. Each picture is decoded once. The file appears when it is complete: after
+    an error, an interrupt or an exception from ``progress``, an old file is unchanged. After an interrupt
+    (Ctrl-C) the pictures that were read and the model are kept in a file beside ``out``, and the same call
+    continues from there.
+
+    A picture and its first caption are one object, whose id is the name of the picture. Its other captions
+    are objects with the ids ``name#2``, ``name#3`` and so on.
 
     Parameters
     ----------
     images : folder
         Pictures, also in its subfolders.
     captions : table (.csv, .jsonl, .parquet)
-        Names of pictures, relative to the folder, and captions. The other columns are stored too.
+        Names of pictures, relative to the folder or absolute, and captions. The other columns are stored too.
     out : file
         The new collection (.dh).
     file_column, caption_column : str, optional
@@ -70,8 +83,10 @@ def build_folder(
         Whether to store a small version of each picture.
     skip : bool
         Leave out rows without a picture or a caption, and pictures that cannot be read.
+    encoding : str, optional
+        Encoding of the table. By default UTF-8, or a guess if it is not that.
     learning : LearningOptions, optional
-        By default from at most 20,000 captions.
+        By default from at most 50,000 captions.
     overwrite : bool
         Replace an existing collection.
     progress : function, optional
@@ -98,30 +113,92 @@ def build_folder(
         raise OptionError(f"`kind` must be one of {', '.join(PictureKind)}, got {kind!r}")
     check_collection_output(out, overwrite, [captions])
     hasher = make_hasher(learning)
-    data = read_captions(images, captions, file_column=file_column, caption_column=caption_column, skip=skip)
+    data = read_captions(
+        images, captions, file_column=file_column, caption_column=caption_column, skip=skip, encoding=encoding
+    )
     _check_enough(data.captions, captions)
     reader = PictureReader(data.pictures, PictureKind(kind), thumbnails, skip)
-    sample = _read_sample(reader, data, learning, progress)
-    _check_enough(sample.captions, captions)
-    learned = _learn(hasher, reader, sample, learning.calibrate, progress)
-    features = dict(zip(sample.pictures, sample.features, strict=True))
-    del sample  # so that the memory of the features is free when all of them are written
-    n_objects, data = _write(out, learned.model, data, reader, features, progress)
+    mark = fingerprint(data, {"kind": str(kind), "thumbnails": thumbnails, "learning": asdict(learning)})
+    kept = load_kept(out, mark, reader.featurizer.n_features)
+    state = _State(reader)
+    if kept is not None:
+        state.continue_from(kept)
+    try:
+        sample = _read_sample(state, data, learning, progress)
+        _check_enough(sample.captions, captions)
+        if state.learned is None:
+            state.learned = _learn(hasher, reader, sample, learning.calibrate, progress)
+        n_objects, data = _write(out, state.learned.model, data, state, progress)
+    except KeyboardInterrupt:
+        raise InterruptedBuild(state.keep(out, mark)) from None
+    finally:
+        if not isinstance(sys.exception(), KeyboardInterrupt):
+            kept_path(out).unlink(missing_ok=True)
     return BuildResult(
         path=out,
         objects=n_objects,
-        model=describe_model(learned.model),
-        learned_from=learned.learned_from,
+        model=describe_model(state.learned.model),
+        learned_from=state.learned.learned_from,
         left_out=data.n_left_out,
         seconds=time.perf_counter() - start,
         size=out.stat().st_size,
-        calibrated=learned.model.calibration is not None,
+        calibrated=state.learned.model.calibration is not None,
+        uncaptioned=data.n_uncaptioned,
+        unreadable=dict(reader.broken),
+        notes=(
+            *data.notes,
+            *([] if kept is None else [f"Continued an interrupted build: {kept.described()} were kept."]),
+        ),
     )
 
 
 def _check_enough(captions: Sequence[Caption], table: FileName) -> None:
     if len({caption.picture for caption in captions}) < 2:
         raise InputFileError(f"{table}: at least two pictures with captions are needed to learn from.")
+
+
+@dataclass
+class _State:
+    """What a build has done so far: what remains if it is interrupted."""
+
+    reader: PictureReader
+    pictures: list[str] = field(default_factory=list)
+    features: FloatArray = field(default_factory=lambda: np.empty((0, 0), dtype=np.float32))
+    thumbnails: dict[str, str] = field(default_factory=dict)
+    learned: Learned | None = None
+
+    def continue_from(self, kept: KeptWork) -> None:
+        self.reader.known = dict(zip(kept.pictures, kept.features, strict=True))
+        if self.reader.thumbnails:
+            self.reader.thumbnails_by_name = dict(zip(kept.pictures, kept.thumbnails, strict=True))
+        if kept.model is not None:
+            self.learned = Learned(kept.model, kept.learned_from, 0.0)
+
+    def add(self, names: list[str], block: FloatArray) -> None:
+        """Note that pictures to learn from were read."""
+        self.features[len(self.pictures) : len(self.pictures) + len(names)] = block
+        self.pictures += names
+        if self.reader.thumbnails:
+            self.thumbnails.update((name, self.reader.thumbnails_by_name[name]) for name in names)
+
+    def keep(self, out: Path, mark: str) -> str:
+        """Keep the work in a file beside the output; gives what to say."""
+        unchanged = f"{out} was not {'changed' if out.exists() else 'written'}"
+        if not self.pictures:
+            return f"interrupted. Nothing was kept, and {unchanged}"
+        learned = self.learned
+        work = KeptWork(
+            self.pictures,
+            self.features[: len(self.pictures)],
+            [self.thumbnails[name] for name in self.pictures] if self.reader.thumbnails else [],
+            None if learned is None else learned.model,
+            "" if learned is None else learned.learned_from,
+        )
+        save_kept(out, work, mark)
+        return (
+            f"interrupted. {unchanged}. {kept_path(out)} keeps {work.described()}; "
+            "the same command continues from there"
+        )
 
 
 @dataclass(frozen=True)
@@ -134,15 +211,15 @@ class _Sample:
 
 
 def _read_sample(
-    reader: PictureReader, data: CaptionedPictures, learning: LearningOptions, progress: Progress | None
+    state: _State, data: CaptionedPictures, learning: LearningOptions, progress: Progress | None
 ) -> _Sample:
     """Draw captions, and read their pictures.
 
     Captions whose picture cannot be read are replaced by others, in the order of a permutation,
     until the sample is full or no captions are left.
     """
-    captions = data.captions
-    n = min(learning.sample_size(BUILD_SAMPLE) or len(captions), len(captions))
+    captions, reader = data.captions, state.reader
+    n = min(learning.sample_size(SAMPLE) or len(captions), len(captions))
     rng = np.random.default_rng(learning.seed)
     if n < len(captions):
         rows = rng.choice(len(captions), n, replace=False)
@@ -151,21 +228,20 @@ def _read_sample(
         rows, spare = np.arange(n), np.arange(0)
     # Memory that is never written to is never used. Rows of blocks would be copied, and kept twice.
     n_pictures = min(n, len({caption.picture for caption in captions}))
-    features = np.empty((n_pictures, reader.featurizer.n_features), dtype=np.float32)
-    pictures: list[str] = []
+    state.features = np.empty((n_pictures, reader.featurizer.n_features), dtype=np.float32)
+    pictures = state.pictures
     while True:
-        wanted = {captions[row].picture for row in rows} - reader.broken - set(pictures)
+        wanted = {captions[row].picture for row in rows} - reader.broken.keys() - set(pictures)
         for names, block in _read_blocks(
             reader, [name for name in data.pictures if name in wanted], progress
         ):
-            features[len(pictures) : len(pictures) + len(names)] = block
-            pictures += names
+            state.add(names, block)
         rows = np.array([row for row in rows if captions[row].picture not in reader.broken], dtype=int)
         missing = n - len(rows)
         if not missing or not len(spare):
             break
         rows, spare = np.concatenate([rows, spare[:missing]]), spare[missing:]
-    return _Sample([captions[row] for row in np.sort(rows)], pictures, features[: len(pictures)])
+    return _Sample([captions[row] for row in np.sort(rows)], pictures, state.features[: len(pictures)])
 
 
 def _read_blocks(
@@ -198,9 +274,14 @@ def _learn(
 
 
 def _fit_words(texts: list[str]) -> TfidfFeatures:
-    """The vocabulary. Rare words are left out until it is small enough."""
+    """The vocabulary of words and groups of three letters. Rare ones are left out until it is small enough."""
     for min_count in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000):
-        words = TfidfFeatures(min_count=min_count).fit(texts)
+        try:
+            words = TfidfFeatures(min_count=min_count, char_ngrams=(3, 3), char_weight=_NGRAM_WEIGHT).fit(
+                texts
+            )
+        except InputError:  # nothing is frequent enough
+            break
         if words.n_features <= _MAX_WORDS:
             break
     return words
@@ -210,28 +291,30 @@ def _write(
     out: Path,
     model: HashModel,
     data: CaptionedPictures,
-    reader: PictureReader,
-    features: dict[str, FloatArray],
+    state: _State,
     progress: Progress | None,
 ) -> tuple[int, CaptionedPictures]:
     """Write the collection; gives the number of objects, and the data without broken pictures."""
-    with new_collection(out, model) as collection:
+    reader, features = state.reader, dict(zip(state.pictures, state.features, strict=False))
+    with new_collection(out, model, words=_WORD_FIELDS) as collection:
         counter = StepCounter(progress, "adding pictures", len(data.pictures), "pictures")
-        for _ in add_rows(collection, _picture_rows(model, data, reader, features, counter), "image"):
+        for _ in add_rows(collection, picture_rows(model, data, reader, features, counter), "image"):
             pass
         data = data.without(reader.broken)
         counter = StepCounter(progress, "adding captions", len(data.captions))
-        for n in add_rows(collection, [_caption_rows(model, data)], "text"):
+        for n in add_rows(collection, caption_rows(model, data), "text"):
             counter.advance(n)
         return len(collection), data
 
 
-def _picture_rows(
+def picture_rows(
     model: HashModel,
     data: CaptionedPictures,
     reader: PictureReader,
     features: dict[str, FloatArray],
     counter: StepCounter,
+    *,
+    modality: str = "image",
 ) -> Iterator[Rows]:
     """All pictures in blocks. Those without features were not read yet."""
     payloads = _picture_payloads(data)
@@ -243,7 +326,7 @@ def _picture_rows(
         good = [name for name in block if name not in reader.broken]
         if good:
             # Taken out, so that features do not pile up in memory.
-            codes = model.encode(np.stack([features.pop(name) for name in good]), modality="image")
+            codes = model.encode(np.stack([features.pop(name) for name in good]), modality=modality)
             yield Rows(codes, good, [_with_thumbnail(payloads[name], name, reader) for name in good])
         counter.advance(len(block))
 
@@ -267,17 +350,25 @@ def _picture_payload(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     return rest | {"file": name, "caption": rows[0]["caption"], "captions": [row["caption"] for row in rows]}
 
 
-def _caption_rows(model: HashModel, data: CaptionedPictures) -> Rows:
-    codes = model.encode_raw([caption.text for caption in data.captions], modality="text")
-    if data.one_caption_each:
-        # Picture and caption are one object: they share the id and the payload.
-        return Rows(codes, [caption.picture for caption in data.captions])
-    return Rows(codes, list(_caption_ids(data.captions)), [caption.payload for caption in data.captions])
+def caption_rows(model: HashModel, data: CaptionedPictures, *, modality: str = "text") -> Iterator[Rows]:
+    """First captions, which share id and payload with their pictures; then the other ones."""
+    codes = model.encode_raw([caption.text for caption in data.captions], modality=modality)
+    numbers = np.array(_caption_numbers(data.captions))
+    for rows, first in ((np.flatnonzero(numbers == 1), True), (np.flatnonzero(numbers > 1), False)):
+        captions = [data.captions[row] for row in rows]
+        if first:
+            yield Rows(codes[rows], [caption.picture for caption in captions])
+        elif captions:
+            # No picture has such a name: names end in .png or the like.
+            ids = [f"{data.captions[row].picture}#{numbers[row]}" for row in rows]
+            yield Rows(codes[rows], ids, [caption.payload for caption in captions])
 
 
-def _caption_ids(captions: Sequence[Caption]) -> Iterator[str]:
-    """Name of the picture and a number. No picture has such a name: names end in ``.png`` or the like."""
-    seen: dict[str, int] = {}
+def _caption_numbers(captions: Sequence[Caption]) -> list[int]:
+    """Number of each caption among those of its picture, from 1 on."""
+    seen: Counter[str] = Counter()
+    numbers = []
     for caption in captions:
-        seen[caption.picture] = seen.get(caption.picture, 0) + 1
-        yield f"{caption.picture}#{seen[caption.picture]}"
+        seen[caption.picture] += 1
+        numbers.append(seen[caption.picture])
+    return numbers

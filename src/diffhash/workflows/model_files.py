@@ -8,7 +8,7 @@ from ..input_files import check_regular_file, reading
 from ..model import HashModel
 from ..model.file import is_model_file
 from ..stores import Collection
-from .file_kinds import FileKind, file_kind
+from .file_kinds import FileKind, file_kind, foreign_kind
 from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
 
@@ -45,6 +45,9 @@ def open_collection(name: FileName, *, writable: bool = False) -> Collection:
     except CollectionFileError as error:
         kind, source = file_kind(name)
         # Files of unknown kinds count as models, also a damaged collection.
+        foreign = foreign_kind(name) if kind is FileKind.model and not is_model_file(source.path) else None
+        if foreign is not None:
+            raise InputFileError(f"{source} is {foreign}. A collection (.dh) is needed here.") from error
         if kind is FileKind.collection or (kind is FileKind.model and not is_model_file(source.path)):
             raise
         raise InputFileError(

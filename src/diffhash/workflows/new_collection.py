@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -38,11 +38,14 @@ class Rows:
 
 
 @contextmanager
-def new_collection(path: Path, model: HashModel, fused: str | None = None) -> Iterator[Collection]:
+def new_collection(
+    path: Path, model: HashModel, fused: str | None = None, words: Sequence[str] = ()
+) -> Iterator[Collection]:
     """Give a collection under a temporary name. When the block ends, it is moved to ``path``.
 
     If the block raises, the old file stays. Temporary files of earlier builds to ``path`` that were
-    killed are removed. The lock makes sure that none of them belongs to a running build.
+    killed are removed. The lock makes sure that none of them belongs to a running build. ``words`` are the
+    payload fields whose words are indexed.
     """
     path = check_path(path, caller="build")
     # The lock also keeps others from writing to the old file while it is replaced.
@@ -58,7 +61,7 @@ def new_collection(path: Path, model: HashModel, fused: str | None = None) -> It
         remove_stale_parts(path)
         with (
             replacing(path, COLLECTION_FILE) as part,
-            Collection.create(part, model, fused=fused) as collection,
+            Collection.create(part, model, fused=fused, words=words or None) as collection,
         ):
             yield collection
         # SQLite would read the log of the old file into the new one.
@@ -87,21 +90,28 @@ def rows_of(
         raise InputFileError(f"{modality!r}: there are more rows of payload than of features.")
 
 
-def add_rows(collection: Collection, blocks: Iterable[Rows], modality: str) -> Iterator[int]:
-    """Add rows in large writes. After each write this gives the number of rows in it."""
+def add_rows(
+    collection: Collection, blocks: Iterable[Rows], modality: str, *, replace: bool = False
+) -> Iterator[int]:
+    """Add rows in large writes, or replace those that exist. After each write this gives the number of rows in it."""
     waiting: list[Rows] = []
     for block in blocks:
         waiting.append(block)
         if sum(len(rows.codes) for rows in waiting) >= _BATCH:
-            yield _write(collection, waiting, modality)
+            yield _write(collection, waiting, modality, replace)
             waiting = []
     if waiting:
-        yield _write(collection, waiting, modality)
+        yield _write(collection, waiting, modality, replace)
 
 
-def _write(collection: Collection, blocks: list[Rows], modality: str) -> int:
+def _write(collection: Collection, blocks: list[Rows], modality: str, replace: bool) -> int:
     codes = np.concatenate([rows.codes for rows in blocks])
     ids = [value for rows in blocks for value in rows.ids]
-    payloads = [payload for rows in blocks for payload in rows.payloads or ()]
-    collection.add_codes(codes, modality=modality, ids=ids, payloads=payloads or None)
+    payloads: list[dict[str, Any] | None] | None = None
+    if any(rows.payloads is not None for rows in blocks):
+        payloads = []
+        for rows in blocks:
+            payloads += [None] * len(rows.codes) if rows.payloads is None else rows.payloads
+    put = collection.upsert_codes if replace else collection.add_codes
+    put(codes, modality=modality, ids=ids, payloads=payloads)
     return len(codes)

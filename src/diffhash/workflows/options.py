@@ -12,9 +12,8 @@ from typing import Any, TypeAlias
 from ..errors import ParameterError
 
 __all__ = [
-    "BUILD_SAMPLE",
-    "FIT_SAMPLE",
     "MAX_BITS",
+    "SAMPLE",
     "THUMBNAIL",
     "FileName",
     "FileNames",
@@ -38,8 +37,7 @@ FileName: TypeAlias = str | os.PathLike[str]
 #: Field of a payload that holds a thumbnail.
 THUMBNAIL = "thumbnail"
 #: Objects (or listed pairs) that a build, and a fit with a method that needs them in memory, learns from at most.
-BUILD_SAMPLE = 20_000
-FIT_SAMPLE = 100_000
+SAMPLE = 50_000
 #: One file for all modalities, or files by modality.
 FileNames: TypeAlias = FileName | Mapping[str, FileName]
 #: A file of pairs, or files by couple of modalities.
@@ -129,8 +127,7 @@ class LearningOptions:
     n_bits : int
     sample : int, optional
         Learn from at most this many objects (or listed pairs), drawn at random; 0 for all. None is
-        the default of the workflow: for ``fit`` all with the methods "diff" and "kernel" and 100,000 with the others,
-        20,000 for ``build_folder`` and ``build_features``.
+        the default: all for ``fit`` with the methods "diff" and "kernel", otherwise 50,000.
     seed : int
         Seed of everything that is random.
     settings : dict

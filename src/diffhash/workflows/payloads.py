@@ -31,10 +31,10 @@ class Payloads:
         if not others:
             yield from first.rows()
             return
-        for number, parts in enumerate(zip(*(table.rows() for table in self.tables), strict=True)):
+        for parts in zip(*(table.places_and_rows() for table in self.tables), strict=True):
             merged: dict[str, Any] = {}
-            for table, part in zip(self.tables, parts, strict=True):
-                _merge(merged, part, table, number)
+            for table, (place, part) in zip(self.tables, parts, strict=True):
+                _merge(merged, part, table, place)
             yield merged
 
 
@@ -50,7 +50,7 @@ def read_payloads(sources: Mapping[str, str], n_rows: Mapping[str, int], rows: O
     tables: dict[str, TableFile] = {}
     for name, source in sources.items():
         tables[name] = open_table(source)
-        n = check_payloads(source, enumerate(tables[name].rows()))
+        n = check_payloads(source, tables[name].places_and_rows())
         if n != n_rows[name]:
             few = "fewer" if n < n_rows[name] else "more"
             raise InputFileError(
@@ -79,9 +79,9 @@ def _payloads_by_object(
     merged: dict[int, dict[str, Any]] = {}
     for name, table in tables.items():
         places = zip(objects[name].tolist(), repeats[name].tolist(), strict=True)
-        for row, (part, (number, count)) in enumerate(zip(table.rows(), places, strict=True)):
+        for (place, part), (number, count) in zip(table.places_and_rows(), places, strict=True):
             if not count:
-                _merge(merged.setdefault(number, {}), part, table, row)
+                _merge(merged.setdefault(number, {}), part, table, place)
     first_view: dict[int, str] = {}
     for name, numbers in objects.items():
         for number in numbers.tolist():
@@ -98,24 +98,24 @@ def _payloads_by_object(
     return payloads_of
 
 
-def _merge(merged: dict[str, Any], part: Mapping[str, Any], table: TableFile, row: int) -> None:
+def _merge(merged: dict[str, Any], part: Mapping[str, Any], table: TableFile, place: str) -> None:
     """Add the fields of a row to the payload of its object; fields that both have must agree."""
     for key, value in part.items():
         if merged.setdefault(key, value) != value:
             raise InputFileError(
-                f"{table.source}, row {row}: {key!r} is {value!r} here and {merged[key]!r} in "
+                f"{table.source}, {place}: {key!r} is {value!r} here and {merged[key]!r} in "
                 "another payload of the same object. Rename one of the columns."
             )
 
 
-def check_payloads(name: str, rows: Iterable[tuple[int, Any]]) -> int:
+def check_payloads(name: str, rows: Iterable[tuple[str, Any]]) -> int:
     """Raise unless every row can be stored; gives the number of rows.
 
     Parameters
     ----------
     name : str
         The file, for error messages.
-    rows : pairs of a number in the file and a payload
+    rows : pairs of a place in the file and a payload
     """
     rows, count = iter(rows), 0
     while batch := list(islice(rows, _BATCH)):
@@ -123,14 +123,14 @@ def check_payloads(name: str, rows: Iterable[tuple[int, Any]]) -> int:
         try:
             encode_payloads([row for _, row in batch], len(batch), caller=name)
         except InputError:
-            for number, row in batch:
-                _check_one(name, number, row)
+            for place, row in batch:
+                _check_one(name, place, row)
             raise
     return count
 
 
-def _check_one(name: str, number: int, row: Any) -> None:
+def _check_one(name: str, place: str, row: Any) -> None:
     try:
         encode_payloads([row], 1, caller=name)
     except InputError as error:
-        raise InputFileError(f"{name}, row {number}: this cannot be stored ({error.__cause__}).") from error
+        raise InputFileError(f"{name}, {place}: this cannot be stored ({error.__cause__}).") from error

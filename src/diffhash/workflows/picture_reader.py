@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, UnreadablePicturesError
 from ..featurizers import HogFeatures, PictureFeatures
 from ..featurizers.picture_reading import opaque_picture, open_picture, read_picture, require_pillow
 from ..types import FloatArray
@@ -47,8 +47,10 @@ class PictureReader:
     featurizer : the featurizer of this kind of pictures
     thumbnails_by_name : dict
         Thumbnails of all pictures that were read, until they are taken out.
-    broken : set of names
-        Pictures that could not be read.
+    broken : dict of str by name
+        Pictures that could not be read, and why.
+    known : dict of features by name
+        Features of pictures that an interrupted build has read; their thumbnails are in ``thumbnails_by_name``.
     """
 
     paths: Mapping[str, Path]
@@ -56,7 +58,8 @@ class PictureReader:
     thumbnails: bool
     skip: bool
     thumbnails_by_name: dict[str, str] = field(default_factory=dict)
-    broken: set[str] = field(default_factory=set)
+    broken: dict[str, str] = field(default_factory=dict)
+    known: dict[str, FloatArray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         require_pillow(_CALLER)
@@ -65,22 +68,41 @@ class PictureReader:
 
     def read(self, names: Sequence[str]) -> tuple[list[str], FloatArray]:
         """Names of the pictures that could be read, and their features."""
-        good, pixels = [], []
+        pixels = {}
         for name in names:
+            if name in self.known:
+                continue
             try:
                 picture = _decode(self.paths[name], self.featurizer.size)
             except InputError as error:
+                self.broken[name] = str(error).removeprefix(f"{_CALLER}: ")
                 if not self.skip:
-                    raise InputError(f"{error} Use `skip` to leave such pictures out.") from error
-                self.broken.add(name)
+                    self._raise_all_broken(name)
                 continue
-            good.append(name)
-            pixels.append(self._pixels(picture))
+            pixels[name] = self._pixels(picture)
             if self.thumbnails:
                 self.thumbnails_by_name[name] = _as_address(picture)
-        if not good:
-            return good, np.empty((0, self.featurizer.n_features), dtype=np.float32)
-        return good, self.featurizer.transform(np.stack(pixels))
+        good = [name for name in names if name in pixels or name in self.known]
+        features = np.empty((len(good), self.featurizer.n_features), dtype=np.float32)
+        if pixels:
+            features[[name in pixels for name in good]] = self.featurizer.transform(
+                np.stack(list(pixels.values()))
+            )
+        for row, name in enumerate(good):
+            if name in self.known:
+                features[row] = self.known[name]
+        return good, features
+
+    def _raise_all_broken(self, first: str) -> NoReturn:
+        """Read the other pictures too, so that one error names all that cannot be read."""
+        for name, path in self.paths.items():
+            if name == first or name in self.known:
+                continue
+            try:
+                _decode(path, self.featurizer.size)
+            except InputError as error:
+                self.broken[name] = str(error).removeprefix(f"{_CALLER}: ")
+        raise UnreadablePicturesError(self.broken)
 
     def _pixels(self, picture: PIL.Image.Image) -> Any:
         """The small square array that the features are computed from."""

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..evaluation import DirectionMatrix
-    from ..stores import Hit
+    from ..stores import Hit, Item
 
 __all__ = [
+    "AddResult",
     "BuildResult",
     "CalibrationCheck",
+    "DeleteResult",
     "Direction",
     "DuplicatesResult",
     "EncodeResult",
@@ -20,6 +22,7 @@ __all__ = [
     "ExportResult",
     "FileInfo",
     "FitResult",
+    "GetResult",
     "ItemInfo",
     "ModalityInfo",
     "ModelInfo",
@@ -41,7 +44,7 @@ class Result:
 
 def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -127,6 +130,12 @@ class BuildResult(Result):
         Bytes of the file.
     calibrated : bool
         Whether the model can give chances and promises.
+    uncaptioned : int
+        Pictures without a caption.
+    unreadable : dict of str by name
+        Pictures that were left out because they cannot be read, and why.
+    notes : tuple of str
+        For people: what was guessed, or continued.
     """
 
     path: Path
@@ -137,6 +146,79 @@ class BuildResult(Result):
     seconds: float
     size: int
     calibrated: bool = False
+    uncaptioned: int = 0
+    unreadable: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class AddResult(Result):
+    """Objects that were added to a collection.
+
+    Attributes
+    ----------
+    path : Path
+    added : int
+        New objects.
+    replaced : int
+        Objects that were replaced.
+    objects : int
+        Objects in the collection now.
+    left_out, uncaptioned, unreadable, notes
+        As in :class:`BuildResult`.
+    seconds : float
+    """
+
+    path: Path
+    added: int
+    replaced: int
+    objects: int
+    left_out: int
+    seconds: float
+    uncaptioned: int = 0
+    unreadable: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeleteResult(Result):
+    """Objects that were removed from a collection.
+
+    Attributes
+    ----------
+    path : Path
+    deleted : int
+        Objects that had something to remove.
+    unknown : tuple of ids
+        Ids that the collection does not have.
+    objects : int
+        Objects in the collection now.
+    """
+
+    path: Path
+    deleted: int
+    unknown: tuple[int | str, ...]
+    objects: int
+
+
+@dataclass(frozen=True)
+class GetResult(Result):
+    """Objects of a collection."""
+
+    path: Path
+    items: tuple[Item, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The objects as a dict that JSON can hold; codes are hexadecimal digits."""
+        items = [
+            {
+                "id": item.id,
+                "codes": {name: code.tobytes().hex() for name, code in item.codes.items()},
+                "payload": item.payload,
+            }
+            for item in self.items
+        ]
+        return {"path": str(self.path), "items": items}
 
 
 @dataclass(frozen=True)
@@ -166,9 +248,11 @@ class QueryResult(Result):
     hits : tuple of tuples of Hit
         One tuple for each query, nearest first.
     known_words : bool
-        False if the query is text and no training text contains any of its words.
+        False if the query is text and the featurizer knows nothing of it, so that its code says nothing.
+    notes : tuple of str
+        For people: words and fields that do not exist, and what was searched for in their place.
     reason : str or None
-        Why nothing was found for a query, in plain words; None if every query has hits.
+        Why nothing was found, if that is known.
     """
 
     query: str
@@ -176,6 +260,7 @@ class QueryResult(Result):
     into: str
     hits: tuple[tuple[Hit, ...], ...]
     known_words: bool = True
+    notes: tuple[str, ...] = ()
     reason: str | None = None
 
 

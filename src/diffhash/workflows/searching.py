@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import os
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
@@ -20,15 +19,18 @@ from ..model import HashModel
 from ..search.calibration import FalseMatchLimit
 from ..stores import Collection
 from .model_files import check_calibrated, choose_modality, open_collection
+from .objects import stored_id
 from .options import FileName, FileNames, OptionError, check_count, check_files
 from .outputs import check_page_output
+from .query_notes import filter_notes, no_match_reason, word_notes
 from .results import QueryResult
 
 __all__ = ["search", "search_to_page"]
 
 #: Kind of the featurizer of texts.
 _TEXT = "tfidf"
-_WHOLE = re.compile(r"-?[0-9]{1,19}")
+#: What a result calls the modality of words that are only matched with captions.
+_WORDS = "words"
 
 
 def search(
@@ -45,6 +47,7 @@ def search(
     radius: int | None = None,
     max_false_matches: float | None = None,
     rank: str = "auto",
+    words: bool | None = None,
 ) -> QueryResult:
     """Search a collection with words, a picture, features, or an item of it.
 
@@ -78,6 +81,9 @@ def search(
         Only hits within a radius in which a query has, on average, at most so many wrong hits.
     rank : {"auto", "hamming", "asymmetric"}
         Order of the hits, see :meth:`diffhash.Collection.search`. Items are always ranked by distance.
+    words : bool, optional
+        Whether ``text`` is also matched with the words of captions. By default it is, if the collection has a
+        word index.
 
     Examples
     --------
@@ -98,6 +104,10 @@ def search(
     if item is not None and sum(value is not None for value in given.values()) > 1:
         raise OptionError("`item` is a query by itself: leave out `text`, `image` and `vector`")
     _check_types(text=text, image=image, item=item)
+    if text is not None and not text.strip():
+        raise OptionError("`text` is empty. Give the words to look for")
+    if words is not None and text is None:
+        raise OptionError("`words` goes with `text`")
     check_count(k, "k", minimum=1)
     if radius is not None:
         check_count(radius, "radius", minimum=0)
@@ -106,17 +116,28 @@ def search(
         _check_known(store, into, "into")
         known_words = True
         asked: tuple[str, ...]
+        words_alone = (
+            text is not None
+            and image is None
+            and vector is None
+            and modality is None
+            and _has_only_words(store, words)
+        )
         options: dict[str, Any] = {
             "k": k,
             "where": where,
             "radius": radius,
             "max_false_matches": max_false_matches,
         }
-        if item is not None:
-            stored_id = _stored_id(store, item)
-            asked = (modality or _modality_of_item(store, stored_id),)
+        if words_alone and text is not None:
+            asked = (_WORDS,)
             options["into"] = into or _default_into(store, asked)
-            hits = [store.search_item(stored_id, modality=asked[0], **options)]
+            hits = store.search_words([text], into=options["into"], k=k, where=where)
+        elif item is not None:
+            own_id = stored_id(store, item)
+            asked = (modality or _modality_of_item(store, own_id),)
+            options["into"] = into or _default_into(store, asked)
+            hits = [store.search_item(own_id, modality=asked[0], **options)]
         else:
             vectors, raw = _query(store.model, text, image, vector, modality)
             asked = (*vectors, *raw)
@@ -127,11 +148,18 @@ def search(
                 made = {name: store.model.featurize(given, modality=name) for name, given in raw.items()}
                 hits = store.search({**vectors, **made}, **options)
             elif raw:
-                hits = store.search_raw(raw[asked[0]], modality=asked[0], **options)
+                hits = store.search_raw(raw[asked[0]], modality=asked[0], **options, words=words)
             else:
                 hits = store.search(vectors[asked[0]], modality=asked[0], **options)
+        searched = text is not None and words is not False and len(asked) == 1 and bool(store.word_fields)
+        match = store.match_words(text) if searched and text is not None else None
         reason = None
-        if max_false_matches is not None and not all(hits):
+        if text is not None and len(asked) == 1 and not any(hits):
+            reason = no_match_reason(match, known_words and not words_alone)
+        notes = word_notes(match) if match is not None and reason is None else ()
+        if where is not None:
+            notes += filter_notes(store, where)
+        if reason is None and max_false_matches is not None and not all(hits):
             limit = store.match_limit(max_false_matches, modality=asked[0], into=options["into"], where=where)
             reason = _why_nothing(limit, max_false_matches)
     return QueryResult(
@@ -140,6 +168,7 @@ def search(
         into=options["into"],
         hits=tuple(tuple(found) for found in hits),
         known_words=known_words,
+        notes=notes,
         reason=reason,
     )
 
@@ -188,8 +217,11 @@ def _query(
 
 
 def _words_are_known(model: HashModel, text: str, raw: Mapping[str, Any]) -> bool:
-    """Whether a training text contains one of the words of the query."""
+    """Whether the featurizer knows something of a text, so that its code says something."""
     name = next(name for name, given in raw.items() if given == [text])
+    featurizer = model.featurizers[name]
+    if hasattr(featurizer, "recognizes"):
+        return bool(featurizer.recognizes([text])[0])
     return bool(abs(model.featurize([text], modality=name)).sum())
 
 
@@ -222,7 +254,7 @@ def search_to_page(
     collection : file, or an open Collection
     page : file
     render : function
-        Gives the HTML, as :func:`diffhash.report.search_page.search_page`.
+        Gives the HTML, as :func:`diffhash.report.search_page.search_page`. It gets ``remarks=`` if there are any.
     image, vector, **query
         As for :func:`search`.
 
@@ -250,7 +282,9 @@ def search_to_page(
     check_page_output(page, inputs)
     result = search(collection, image=image, vector=vector, **query)
     picture = None if image is None else thumbnail(Path(image))
-    html = render(result.query, result.into, result.hits, picture, is_thumbnail)
+    remarks = [*result.notes, *([] if result.reason is None else [f"Nothing matches: {result.reason}."])]
+    more = {"remarks": remarks} if remarks else {}
+    html = render(result.query, result.into, result.hits, picture, is_thumbnail, **more)
     # Arguments that are not valid UTF-8 contain surrogates, which cannot be encoded.
     write_atomically(page, html.encode("utf-8", "replace"), PAGE)
     return result
@@ -274,6 +308,12 @@ def _check_types(**values: Any) -> None:
         if value is not None and not isinstance(value, wanted[name]):
             kinds = " or ".join(kind.__name__ for kind in wanted[name])
             raise OptionError(f"`{name}` must be {kinds}, got {type(value).__name__}")
+
+
+def _has_only_words(store: Collection, words: bool | None) -> bool:
+    """Whether a text can be matched with captions, but not be encoded."""
+    texts = any(featurizer.kind == _TEXT for featurizer in store.model.featurizers.values())
+    return words is not False and not texts and bool(store.word_fields)
 
 
 def _modality_of_item(store: Collection, item: int | str) -> str:
@@ -325,9 +365,3 @@ def _existing_picture(image: FileName) -> Path:
     with reading(image, InputFileError):
         check_regular_file(image, InputFileError)
     return Path(image)
-
-
-def _stored_id(store: Collection, item: int | str) -> int | str:
-    """An id as it is stored: "3" is a number in a collection whose ids are numbers."""
-    text = str(item)
-    return int(text) if store.id_kind == "int" and _WHOLE.fullmatch(text) else text

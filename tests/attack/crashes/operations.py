@@ -41,8 +41,8 @@ def make_template(folder: Path, inputs: Path) -> None:
         )
     for modality, rows in views.items():
         np.save(inputs / f"{modality}.npy", rows)
-    with dh.Collection.create(folder / FILE, dh.load(inputs / "8.dhm")) as collection:
-        payloads = [{"n": i, "group": "abc"[i % 3]} for i in range(30)]
+    with dh.Collection.create(folder / FILE, dh.load(inputs / "8.dhm"), words="text") as collection:
+        payloads = [{"n": i, "group": "abc"[i % 3], "text": f"word{i % 4} all"} for i in range(30)]
         collection.add(views["x"][:30], modality="x", ids=range(30), payloads=payloads)
         collection.add(views["y"][10:35], modality="y", ids=range(10, 35))
         collection.index_payload("n")
@@ -63,7 +63,10 @@ def _add(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknowledg
         first = max(_ids(collection), default=0) + 1
         ids = range(first, first + n)
         collection.add(
-            _features("x", ids), modality="x", ids=ids, payloads=[{"n": i, "text": "x" * 50} for i in ids]
+            _features("x", ids),
+            modality="x",
+            ids=ids,
+            payloads=[{"n": i, "text": "x" * 50 + f" {i}"} for i in ids],
         )
         acknowledge()
 
@@ -114,6 +117,12 @@ def _index_payload(folder: Path, inputs: Path, rng: random.Random, acknowledge: 
         acknowledge()
 
 
+def _index_words(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknowledge) -> None:
+    with _writing(folder) as collection:
+        collection.index_words(rng.choice(["group", ["text", "group"]]))
+        acknowledge()
+
+
 def _export(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknowledge) -> None:
     with dh.Collection.open(folder / FILE) as collection:
         collection.export(folder / EXPORT, modality=rng.choice([None, "x"]))
@@ -150,6 +159,7 @@ OPERATIONS: dict[str, Callable[[Path, Path, random.Random, Acknowledge], None]] 
     "compact": _compact,
     "refit": _refit,
     "index_payload": _index_payload,
+    "index_words": _index_words,
     "export": _export,
     "build_overwrite": _build_overwrite,
 }
@@ -191,6 +201,7 @@ def state_of(folder: Path) -> dict[str, Any]:
                     "found": [nearest.tolist(), distances.tolist()],
                     "n_bits": collection.n_bits,
                     "indexed": list(collection.stats().indexed_fields),
+                    "words": list(collection.word_fields),
                 }
             )
     if states[0] != states[1]:

@@ -16,7 +16,7 @@ import diffhash as dh
 from diffhash import workflows
 from diffhash.errors import DiffhashError
 from diffhash.stores.sqlite.schema import FORMAT_VERSION
-from tests.golden.make_collections import FUSED, IDS, contents, fill, fill_fused, views
+from tests.golden.make_collections import FUSED, IDS, contents, fill, fill_fused, fill_words, views
 
 from ..case import Use, WrongAnswerError, attempt
 from ..mutate import mutate_bytes
@@ -36,7 +36,7 @@ def bases() -> list[tuple[Path, Any]]:
         fused = FUSED if kind == "fused" else None
         path = folder / f"{kind}.dh"
         with _empty(path, kind, fused) as collection:
-            (fill if fused is None else fill_fused)(collection, names)
+            {"fused": fill_fused, "words": fill_words}.get(kind, fill)(collection, names)
             expected = read_everything(collection)
         files.append((path, expected))
     calibrated = dh.DiffHash(n_bits=2).fit(views(), dh.Pairs.aligned(60), calibrate=True)
@@ -51,9 +51,10 @@ def _empty(path: Path, kind: str, fused: str | None) -> dh.Collection:
     """A new collection with the model of a golden one, or without a model."""
     if kind == "codes":
         return dh.Collection.create(path, n_bits=2, modalities=("x", "y"))
-    version = 1 if fused is None else 2
+    version = 1 if kind in ("numbers", "strings") else 2
+    words = ["caption", "more"] if kind == "words" else None
     with dh.Collection.open(GOLDEN / f"collection-{kind}-v{version}.dh") as golden:
-        return dh.Collection.create(path, golden.model, fused=fused)
+        return dh.Collection.create(path, golden.model, fused=fused, words=words)
 
 
 def read_everything(collection: dh.Collection) -> Any:
@@ -155,6 +156,9 @@ def _read(path: Path, expected: Any, rng: random.Random) -> bool:
         for modality in collection.modalities:
             attempt(collection.search, np.zeros((1, 6)), modality=modality)
         attempt(collection.search, {"x": np.zeros((1, 6)), "y": np.zeros((1, 5))})
+        for text in ("red", "apples", "aple", "x" * 70, 'NEAR("red")', "\ud800"):
+            attempt(collection.match_words, text)
+            attempt(collection.search_words, [text], where=rng.choice([None, {"n": {"lt": 12}}]))
         report = attempt(collection.verify)
         try:
             found = read_everything(collection)
@@ -188,7 +192,7 @@ def hostile_writes(path: Path, rng: random.Random) -> None:
         ids = attempt(_new_ids, collection, 3) or [1, 2, 3]
         width = -(-collection.n_bits // 8)
         codes = np.zeros((3, width), dtype=np.uint8)
-        payloads = [{"n": 1, "group": "z"}, None, {}]
+        payloads = [{"n": 1, "group": "z", "caption": "a new car"}, None, {}]
         calls: list[Callable[[], Any]] = [
             lambda: collection.add_codes(codes, modality="x", ids=ids, payloads=payloads),
             lambda: collection.add_codes(codes, modality="y"),
@@ -196,6 +200,7 @@ def hostile_writes(path: Path, rng: random.Random) -> None:
             lambda: collection.upsert_codes(codes[:1], modality="x", ids=ids[:1], payloads=[{"n": 3}]),
             lambda: collection.delete([101, 102] if isinstance(ids[0], int) else ["ö 1'"]),
             lambda: collection.index_payload("n"),
+            lambda: collection.index_words(rng.choice(["caption", "group"])),
             lambda: collection.compact(),
             lambda: collection.export(path.with_name("out.parquet")),
         ]

@@ -175,15 +175,15 @@ def test_a_trigger_that_is_made_while_the_file_is_open_does_not_run(path, filled
 
 
 def test_shadow_tables_of_a_virtual_table_of_the_format_are_known(path, hasher, monkeypatch):
-    """How a later release adds a table for words: by its statement alone."""
-    words = "CREATE VIRTUAL TABLE words USING fts5(text, content='')"
-    monkeypatch.setitem(schema._TABLES, 2, (*schema._TABLES[2], words))
+    """How a later release adds a table: by its statement alone."""
+    places = "CREATE VIRTUAL TABLE places USING fts5(text, content='')"
+    monkeypatch.setitem(schema._TABLES, 2, (*schema._TABLES[2], places))
     with dh.Collection.create(path, hasher) as collection:
         collection.add_codes(codes(3), modality="x")
     with dh.Collection.open(path) as collection:
         assert collection.verify().ok
-    sql(path, "CREATE TABLE words_more (x)")
-    with pytest.raises(CollectionFileError, match="words_more"):
+    sql(path, "CREATE TABLE places_more (x)")
+    with pytest.raises(CollectionFileError, match="places_more"):
         dh.Collection.open(path)
 
 

@@ -89,7 +89,7 @@ def _found(hits: list[Hit], right: str) -> tuple[Found, ...]:
             name=hit.payload["name"],
             block=hit.payload["block"],
             picture=hit.payload["thumbnail"],
-            distance=hit.distance,
+            distance=hit.distance or 0,
             unseen=hit.payload["unseen"],
             right=hit.payload["name"] == right,
         )

@@ -33,7 +33,7 @@ from .model_loading import (
 from .schema import COLLECTION_FILE, is_collection_file, new_file
 from .searching import SearchMixin
 from .sqlite_errors import os_errors_translated
-from .writing import WriteMixin
+from .writing import WriteMixin, check_fields
 
 if TYPE_CHECKING:
     from ...hashers import BaseHasher
@@ -82,6 +82,7 @@ class Collection(SearchMixin, DuplicatesMixin, WriteMixin, MaintenanceMixin, Has
         timeout: float = 0.0,
         featurizers: Mapping[str, Any] | None = None,
         fused: str | None = None,
+        words: str | Sequence[str] | None = None,
     ) -> Self:
         """Make a new collection and open it for writing.
 
@@ -106,10 +107,14 @@ class Collection(SearchMixin, DuplicatesMixin, WriteMixin, MaintenanceMixin, Has
         fused : str, optional
             Name of one more modality, for fused codes: one code per object from all that it has. The model
             must be calibrated, see :meth:`~diffhash.hashers.BaseHasher.calibrate`.
+        words : str or list of str, optional
+            Payload fields that are captions. Their words are indexed, and :meth:`search_raw` and
+            :meth:`search_words` find objects by them. :meth:`index_words` does the same later.
         """
         caller = "Collection.create"
         timeout = check_number(timeout, "timeout", caller=caller)
         target = check_path(path, caller=caller)
+        word_fields = () if words is None else check_fields(words, caller=caller)
         own: dict[str, Any] = {}
         model = None
         if hasher is None:
@@ -134,7 +139,7 @@ class Collection(SearchMixin, DuplicatesMixin, WriteMixin, MaintenanceMixin, Has
             if not target.parent.is_dir():
                 raise CollectionNotFoundError(f"{caller}: there is no folder {target.parent}. Make it first.")
         copied = None if model is None else copy_model(model)
-        content = new_file(b"" if copied is None else copied[0], bits, names, fused)
+        content = new_file(b"" if copied is None else copied[0], bits, names, fused, word_fields)
         lock = WriterLock(target, timeout, caller=caller)
         written = replaced = False
         try:

@@ -11,6 +11,7 @@ from typing import Any
 from ...errors import CollectionFileError
 from ...native.argument_checks import MAX_BITS
 from .database import Database
+from .schema import has_words_table
 from .seal import description_checksum
 from .totals import Total, read_totals
 
@@ -42,6 +43,8 @@ class Description:
     next_key : int
     totals : dict of Total by part, or None
         None in format 1, which has none.
+    words : tuple of str
+        Payload fields of the word index; empty if there is none.
     """
 
     identity: str
@@ -53,6 +56,7 @@ class Description:
     id_kind: str
     next_key: int
     totals: dict[int, Total] | None
+    words: tuple[str, ...] = ()
 
     def total(self, part: int) -> Total | None:
         """Total of a part; None if the format has none."""
@@ -81,6 +85,7 @@ def read_description(db: Database) -> Description:
             raise ValueError("modalities without different names")
         if "fused" in meta and (meta["fused"] not in modalities or len(modalities) < 2):
             raise ValueError("fused codes of an unknown modality")
+        words = _word_fields(db, meta.get("words"))
     except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise CollectionFileError(
             f"Collection.open: {db.path} is damaged: its description cannot be read ({error}). "
@@ -96,7 +101,20 @@ def read_description(db: Database) -> Description:
         id_kind=meta["id_kind"],
         next_key=meta["next_key"],
         totals=read_totals(db) if db.format >= 2 else None,
+        words=words,
     )
+
+
+def _word_fields(db: Database, stored: Any) -> tuple[str, ...]:
+    """The payload fields of the word index; ValueError if they and the table of words do not go together."""
+    if db.format < 2:
+        return ()
+    fields = [] if stored is None else json.loads(stored)
+    if not isinstance(fields, list) or not all(isinstance(field, str) for field in fields):
+        raise ValueError("fields of captions without names")
+    if bool(fields) != has_words_table(db):
+        raise ValueError("a word index without fields, or fields without a word index")
+    return tuple(fields)
 
 
 def set_meta(db: Database, values: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ from .modality_codes import ModalityCodes
 from .payloads import indexed_fields
 from .sqlite_errors import damage_is_reported
 
-__all__ = ["add_functions", "select_rows"]
+__all__ = ["add_functions", "field_has_value", "sample_fields", "select_rows"]
 
 _OPERATORS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 #: Field names without characters that JSON escapes; SQLite can then read the field.
@@ -35,6 +35,8 @@ _MAX_LISTED = 100
 _MAX_TEXT_SEARCHES = 4
 #: Maximum depth of a filter, and number of values in it, that become one SQL condition.
 _MAX_DEPTH, _MAX_VALUES = 6, 10_000
+#: Payloads whose fields are suggested.
+_SAMPLE = 1000
 _HAS_ARROW = sqlite3.sqlite_version_info >= (3, 38, 0)
 
 
@@ -219,6 +221,20 @@ class _Statement:
         """Whether a payload contains a NUL character; SQLite would cut a string off there."""
         found = "SELECT EXISTS (SELECT 1 FROM payloads WHERE instr(payload, ?))"
         return bool(self._db.value(found, ("\\u0000",)))
+
+
+def field_has_value(db: Database, name: str) -> bool:
+    """Whether a payload has a field with a value that is not null; within a transaction."""
+    condition = "instr(payload, ?) AND diffhash_field(payload, ?) <> 'null'"
+    statement = f"SELECT EXISTS (SELECT 1 FROM payloads WHERE {condition})"
+    return bool(db.value(statement, (f"{to_json(name)}:", name)))
+
+
+def sample_fields(db: Database) -> list[str]:
+    """Names of the fields of the first payloads; within a transaction."""
+    with damage_is_reported(db.path):
+        rows = db.execute("SELECT payload FROM payloads ORDER BY key LIMIT ?", (_SAMPLE,))
+        return list(dict.fromkeys(name for (text,) in rows for name in json.loads(text)))
 
 
 def _path(name: str) -> str:

@@ -23,6 +23,7 @@ from .snapshot import Snapshot
 from .stored_model import store_model
 from .upgrade import upgrade_format
 from .verify import VerifyReport, verify
+from .word_index import count_captions, join_word_parts
 
 if TYPE_CHECKING:
     from ...hashers import BaseHasher
@@ -58,6 +59,10 @@ class CollectionStats:
         Number of codes that were removed or replaced and still take space; ``compact`` frees it.
     n_segments : int
     indexed_fields : tuple of str
+    word_fields : tuple of str
+        Payload fields whose words are indexed.
+    n_captions : int
+        Number of objects in the word index.
     """
 
     path: str
@@ -75,6 +80,8 @@ class CollectionStats:
     n_removed: int
     n_segments: int
     indexed_fields: tuple[str, ...]
+    word_fields: tuple[str, ...]
+    n_captions: int
 
 
 class MaintenanceMixin(ReadMixin):
@@ -103,6 +110,8 @@ class MaintenanceMixin(ReadMixin):
                 n_removed=sum(stored.n_removals for stored in snapshot.modality_codes.values()),
                 n_segments=self._db.value("SELECT count(*) FROM segments"),
                 indexed_fields=tuple(sorted(indexed_fields(self._db))),
+                word_fields=snapshot.words,
+                n_captions=count_captions(self._db) if snapshot.words else 0,
             )
 
     def verify(self) -> VerifyReport:
@@ -164,6 +173,8 @@ class MaintenanceMixin(ReadMixin):
         """
         with self._writing("Collection.compact") as (snapshot, after_commit):
             rewrite_streams(self._db, snapshot)
+            if snapshot.words:
+                join_word_parts(self._db)
             after_commit.append(self._reload)
         with self._lock:
             self._db.vacuum()

@@ -19,8 +19,10 @@ from ..filter_syntax import kind_of
 from .database import Database
 from .sqlite_errors import damage_is_reported
 from .totals import PAYLOADS, add_to_total
+from .word_index import add_captions, indexed_word_fields, remove_captions
 
 __all__ = [
+    "all_payloads",
     "delete_payloads",
     "fetch_payloads",
     "index_field",
@@ -66,8 +68,16 @@ def read_payload(db: Database, key: int, crc: Any, text: Any) -> dict[str, Any]:
     return payload
 
 
-def store_payloads(db: Database, keys: NDArray[np.int64], texts: Sequence[str | None]) -> None:
-    """Store or replace the payloads of objects; within a transaction."""
+def store_payloads(
+    db: Database,
+    keys: NDArray[np.int64],
+    texts: Sequence[str | None],
+    payloads: Sequence[Any] | None = None,
+) -> None:
+    """Store or replace the payloads of objects; within a transaction.
+
+    ``payloads`` are the same as objects, if the caller has them: then captions are not read from the texts again.
+    """
     rows = [
         (key, payload_checksum(db.format, key, text), text)
         for key, text in zip(keys.tolist(), texts, strict=True)
@@ -79,6 +89,9 @@ def store_payloads(db: Database, keys: NDArray[np.int64], texts: Sequence[str | 
     fields = indexed_fields(db)
     if fields:
         _delete_entries(db, fields, stored)
+    word_fields = indexed_word_fields(db)
+    if word_fields and _may_be_stored(db, stored):
+        remove_captions(db, word_fields, fetch_payloads(db, stored))
     _take_from_total(db, stored)
     db.executemany(
         "INSERT INTO payloads (key, crc, payload) VALUES (?, ?, ?) "
@@ -88,6 +101,15 @@ def store_payloads(db: Database, keys: NDArray[np.int64], texts: Sequence[str | 
     add_to_total(db, PAYLOADS, len(rows), sum(row[1] for row in rows))
     if fields:
         _insert_entries(db, _entries(fields, ((key, json.loads(text)) for key, _, text in rows)))
+    if word_fields:
+        if payloads is None or not all(payload is None or type(payload) is dict for payload in payloads):
+            payloads = [None if text is None else json.loads(text) for text in texts]
+        own = (
+            (key, payload)
+            for key, payload in zip(keys.tolist(), payloads, strict=True)
+            if payload is not None
+        )
+        add_captions(db, word_fields, own)
 
 
 def delete_payloads(db: Database, keys: NDArray[np.int64]) -> None:
@@ -95,21 +117,26 @@ def delete_payloads(db: Database, keys: NDArray[np.int64]) -> None:
     fields = indexed_fields(db)
     if fields:
         _delete_entries(db, fields, keys)
+    word_fields = indexed_word_fields(db)
+    if word_fields:
+        remove_captions(db, word_fields, fetch_payloads(db, keys))
     _take_from_total(db, keys)
     db.executemany("DELETE FROM payloads WHERE key = ?", ((key,) for key in keys.tolist()))
 
 
 def _take_from_total(db: Database, keys: NDArray[np.int64]) -> None:
     """Take payloads that are going to be replaced or removed out of the total."""
-    if db.format < 2 or not len(keys):
-        return
-    largest = db.value("SELECT max(key) FROM payloads")
-    # New objects have larger keys than all others, as a rule.
-    if largest is None or largest < int(keys.min()):
+    if db.format < 2 or not _may_be_stored(db, keys):
         return
     with damage_is_reported(db.path):
         for count, crc in _rows_of(db, keys, "SELECT count(*), total(p.crc)"):
             add_to_total(db, PAYLOADS, -count, -int(crc))
+
+
+def _may_be_stored(db: Database, keys: NDArray[np.int64]) -> bool:
+    """False if no key has a payload: new objects have larger keys than all others, as a rule."""
+    largest = db.value("SELECT max(key) FROM payloads")
+    return len(keys) > 0 and largest is not None and largest >= int(keys.min())
 
 
 def fetch_payloads(db: Database, keys: NDArray[np.int64]) -> dict[int, dict[str, Any]]:
@@ -141,13 +168,15 @@ def index_field(db: Database, name: str) -> None:
         return
     field = db.execute("INSERT INTO fields (name) VALUES (?)", (name.encode(),)).lastrowid
     assert field is not None
-    payloads = (
-        (key, read_payload(db, key, crc, text))
-        for key, crc, text in db.execute("SELECT key, crc, payload FROM payloads")
-    )
     with damage_is_reported(db.path):
         # Sorted as the table is, so that it is written sequentially.
-        _insert_entries(db, sorted(_entries({name: field}, payloads)))
+        _insert_entries(db, sorted(_entries({name: field}, all_payloads(db))))
+
+
+def all_payloads(db: Database) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Keys and payloads of all objects that have one."""
+    for key, crc, text in db.execute("SELECT key, crc, payload FROM payloads"):
+        yield key, read_payload(db, key, crc, text)
 
 
 def _entries(

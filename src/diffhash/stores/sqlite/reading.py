@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from ...errors import InputError, UnknownIdError
 from ...types import CodeArray
 from ...validation import check_count
+from ..filter_syntax import fields_of, parse
 from ..ids import check_kind, read_ids
 from ..protocol import Item
+from .filter_sql import field_has_value, sample_fields
 from .payloads import fetch_payloads
 from .snapshot import Snapshot
 from .stored_model import StoredModel
@@ -43,6 +46,12 @@ class ReadMixin(StoredModel):
         """Kind of the ids: "int", "str", or "" before the first object is added."""
         with self._reading() as snapshot:
             return snapshot.id_kind
+
+    @property
+    def next_id(self) -> int:
+        """The id of the next object that is added without one, if ids are whole numbers."""
+        with self._reading() as snapshot:
+            return snapshot.next_key
 
     def __len__(self) -> int:
         with self._reading() as snapshot:
@@ -120,6 +129,26 @@ class ReadMixin(StoredModel):
             if items:
                 yield items
 
+    def unknown_fields(self, where: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Tell which fields of a filter no payload has, and which fields could be meant.
+
+        Parameters
+        ----------
+        where : dict
+            A filter, as :meth:`search` takes it.
+
+        Returns
+        -------
+        dict of lists of str by field
+            The fields of (a sample of) the payloads, the most similar name first. Fields that a payload has, with
+            a value that is not None, are left out.
+        """
+        node = parse(where, caller="Collection.unknown_fields")
+        with self._reading():
+            missing = [name for name in sorted(fields_of(node)) if not field_has_value(self._db, name)]
+            known = sample_fields(self._db) if missing else []
+        return {name: sorted(known, key=lambda other: -_similarity(name, other)) for name in missing}
+
     def _items(
         self, snapshot: Snapshot, keys: NDArray[np.int64], modality: str | None, caller: str
     ) -> list[Item]:
@@ -145,6 +174,10 @@ class ReadMixin(StoredModel):
         return (
             snapshot.modalities if modality is None else (self._known_modality(modality, snapshot, caller),)
         )
+
+
+def _similarity(name: str, other: str) -> float:
+    return SequenceMatcher(None, name.lower(), other.lower()).ratio()
 
 
 def _distinct(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ comes from one version. A small scan is done under the lock, in the first transa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,8 +28,16 @@ from ..ranking import Judgement, check_options, judge, match_limit, ranking_scal
 from ..search_options import SearchOptions
 from .filter_sql import select_rows
 from .payloads import fetch_payloads
-from .reading import ReadMixin
 from .snapshot import Snapshot
+from .word_search import (
+    NearestCodes,
+    SearchedCodes,
+    WordMixin,
+    WordRanking,
+    fused_entries,
+    fusion_depth,
+    no_words_error,
+)
 
 __all__ = ["SearchMixin"]
 
@@ -81,6 +89,8 @@ class _Scan(NamedTuple):
     judgements: tuple[Judgement, ...]
     #: Divisors of the values of the queries; None to rank by distance.
     scale: FloatArray | None = None
+    #: For each query the objects whose captions match it; None if words are not searched.
+    words: list[WordRanking] | None = None
 
     def run(self) -> list[_Found]:
         """Nearest positions in each modality."""
@@ -89,6 +99,8 @@ class _Scan(NamedTuple):
             assert query.radius is not None  # _query checks it
             return [_as_rows(index.within(query.codes, query.radius)) for index in self.indexes]
         k = query.k if query.leave_out is None else query.k + 1
+        if self.words is not None:
+            k = fusion_depth(k)
         found = []
         for index, judgement in zip(self.indexes, self.judgements, strict=True):
             if self.scale is None or query.values is None:
@@ -104,7 +116,7 @@ class _Scan(NamedTuple):
         return sum(map(len, self.indexes)) * len(self.query.codes) <= _SMALL_SCAN
 
 
-class SearchMixin(ReadMixin):
+class SearchMixin(WordMixin):
     """The part of a collection that searches."""
 
     def search_codes(
@@ -343,7 +355,14 @@ class SearchMixin(ReadMixin):
         scale = None
         if model is not None and query.values is not None:
             scale = ranking_scale(model, modalities, options, caller=query.caller)
-        return _Scan(query, modalities, indexes, self._version, tuple(judgements), scale)
+        words = None
+        if _uses_words(snapshot, query):
+            stored = [snapshot.modality_codes[name] for name in modalities]
+            searched = SearchedCodes(stored, indexes, query.where is not None)
+            words = [
+                self._rank_by_words(snapshot, text, searched, query.k or 0) for text in options.texts or ()
+            ]
+        return _Scan(query, modalities, indexes, self._version, tuple(judgements), scale, words)
 
     def _index(self, snapshot: Snapshot, modality: str, where: Node | None) -> HammingIndex:
         """The index of a modality, or of the objects in it that match a filter; within a transaction."""
@@ -378,6 +397,8 @@ class SearchMixin(ReadMixin):
             keys, distances, scores, sources = (
                 np.take_along_axis(a, order, axis=1) for a in (keys, distances, scores, sources)
             )
+        if scan.words is not None:
+            return self._fused_hits(snapshot, scan, keys, distances, sources)
         ids = np.array(snapshot.ids_of(keys.ravel()), dtype=object).reshape(keys.shape)
         payloads = fetch_payloads(self._db, keys)
         rows = zip(*(a.tolist() for a in (ids, keys, distances, scores, sources)), strict=True)
@@ -395,8 +416,52 @@ class SearchMixin(ReadMixin):
                 for id_, key, distance, score, source in zip(*row, strict=True)
                 if key != scan.query.leave_out and judged[source].allows(distance)
             ][: scan.query.k]
-            for row in rows
+            for row in _without_silent(rows, scan.query.options.silent)
         ]
+
+    def _fused_hits(
+        self,
+        snapshot: Snapshot,
+        scan: _Scan,
+        keys: NDArray[np.int64],
+        distances: NDArray[np.uint16],
+        sources: NDArray[np.int64],
+    ) -> list[list[Hit]]:
+        """Hits of queries that are texts, in the order by codes and by words; within a transaction."""
+        stored = [snapshot.modality_codes[modality] for modality in scan.modalities]
+        query, found = scan.query, []
+        silent = query.options.silent or (False,) * len(keys)
+        for row, words in enumerate(scan.words or ()):
+            # A radius or a promise limits what codes find, and not what words find.
+            near = np.array(
+                [
+                    not silent[row] and scan.judgements[source].allows(distance)
+                    for source, distance in zip(sources[row].tolist(), distances[row].tolist(), strict=True)
+                ],
+                dtype=np.bool_,
+            )
+            nearest = NearestCodes(keys[row, near], distances[row, near], sources[row, near])
+            code = None if silent[row] else query.codes[row]
+            found.append(fused_entries(self._db, stored, code, nearest, words, query.k or 0))
+        return self._read_entries(snapshot, scan.modalities, found, scan.judgements)
+
+
+def _uses_words(snapshot: Snapshot, query: _Query) -> bool:
+    """Whether a search also matches the words of captions."""
+    options = query.options
+    if options.words and not snapshot.words:
+        raise no_words_error(query.caller)
+    if options.words and options.texts is None:
+        raise InputError(f"{query.caller}: words=True needs queries that are texts.")
+    # Strings may also be the names of pictures. A featurizer that knows which texts it knows takes texts.
+    asked = options.words is True or (options.words is None and options.silent is not None)
+    return asked and bool(snapshot.words)
+
+
+def _without_silent(rows: Iterable[Any], silent: tuple[bool, ...] | None) -> Iterator[Any]:
+    """Rows of results, without results for queries whose codes say nothing."""
+    for number, row in enumerate(rows):
+        yield ([],) * 5 if silent is not None and silent[number] else row
 
 
 def _query(codes: Any, options: SearchOptions, *, caller: str) -> _Query:

@@ -44,6 +44,8 @@ class Snapshot:
         Key of the next object that gets none from the user.
     modality_codes : dict of ModalityCodes by modality
     string_ids : StringIds
+    words : tuple of str
+        Payload fields of the word index; empty if there is none.
     """
 
     def __init__(self, db: Database) -> None:
@@ -56,6 +58,7 @@ class Snapshot:
         self.fused = described.fused
         self.id_kind = described.id_kind
         self.next_key = described.next_key
+        self.words = described.words
         self.string_ids = StringIds()
         self.modality_codes: dict[str, ModalityCodes] = {}
         self._path = db.path
@@ -79,6 +82,7 @@ class Snapshot:
         if described.generation != self.generation:
             return Snapshot(db)
         self.id_kind, self.next_key = described.id_kind, described.next_key
+        self.words = described.words
         width = code_bytes(self.n_bits)
         with damage_is_reported(db.path):
             # String ids come first: a search in another thread may find a new code at once and reads its id.

@@ -1,7 +1,7 @@
 """How many rows each part of a collection has, and the sum of their checksums (format 2).
 
-A part is a stream, under its number, or the payloads. A checksum in a row cannot tell that the row itself
-is missing, or is an older one; the total of its part can.
+A part is a stream, under its number, the payloads, or the captions in the word index. A checksum in a row
+cannot tell that the row itself is missing, or is an older one; the total of its part can.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from .database import Database
 
-__all__ = ["PAYLOADS", "Total", "add_to_total", "clear_total", "read_totals"]
+__all__ = ["CAPTIONS", "PAYLOADS", "Total", "add_to_total", "clear_total", "read_totals"]
 
-#: The part that is not a stream.
-PAYLOADS = -1
+#: The parts that are not streams.
+PAYLOADS, CAPTIONS = -1, -2
 _MODULUS = 1 << 32
 
 

@@ -13,12 +13,13 @@ from ..filter_syntax import kind_of
 from ..payload_json import checked_json
 from .database import Database
 from .description import read_description
-from .payloads import indexed_fields, read_payload
+from .payloads import all_payloads, indexed_fields, read_payload
 from .segments import removals_stream
 from .snapshot import Snapshot
 from .sqlite_errors import FOREIGN_ERRORS
 from .stored_model import read_model
 from .totals import PAYLOADS, Total
+from .word_index import check_word_index
 
 __all__ = ["VerifyReport", "verify"]
 
@@ -73,6 +74,8 @@ def verify(db: Database, load_model: Callable[[bytes], HashModel]) -> VerifyRepo
         problems.append(
             f"there should be {expected.entries} payloads, and not those {total.entries} that there are"
         )
+    if described is not None and described.words and not found:
+        problems += check_word_index(db, described.words, all_payloads(db))
     return VerifyReport(
         tuple(problems[:_MAX_PROBLEMS]),
         0 if snapshot is None else sum(map(len, snapshot.modality_codes.values())),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codes import check_codes, check_padding
-from ...errors import FilterError, InputError
+from ...errors import CollectionError, FilterError, InputError
 from ...search.known_codes import KnownCodes, find_known
 from ...types import CodeArray
 from ...validation import check_count
@@ -20,13 +21,15 @@ from ..protocol import AddedIds, Id
 from . import segments
 from .description import set_meta
 from .modality_codes import ModalityCodes
-from .payloads import delete_payloads, index_field, store_payloads
+from .payloads import all_payloads, delete_payloads, index_field, store_payloads
 from .reading import ReadMixin
+from .schema import make_words_table
 from .segments import STRING_IDS, codes_stream, removals_stream
 from .snapshot import Snapshot
 from .string_ids import pack_strings
+from .word_index import add_captions, remove_all_captions
 
-__all__ = ["WriteMixin"]
+__all__ = ["WriteMixin", "check_fields"]
 
 _MAX_KEY = np.iinfo(np.int64).max
 #: Maximum number of string ids in one segment.
@@ -82,6 +85,7 @@ class WriteMixin(ReadMixin):
         if given is not None and len(given) != len(codes):
             raise InputError(f"{caller}: {len(codes)} objects need {len(codes)} ids, got {len(given)}.")
         texts = encode_payloads(payloads, len(codes), caller=caller)
+        objects = payloads if isinstance(payloads, list | tuple) else None
         with self._writing(caller) as (snapshot, after_commit):
             modality = self._known_modality(modality, snapshot, caller)
             check_codes(codes, n_bits=snapshot.n_bits, caller=caller)
@@ -92,6 +96,7 @@ class WriteMixin(ReadMixin):
                 rows = np.flatnonzero(known.new)
                 codes, given = codes[rows], None if given is None else given.take(rows)
                 texts = [texts[row] for row in rows]
+                objects = None
             if not len(codes):
                 return [] if known is None else _with_known_ids(snapshot, stored, known, [])
             keys, new_strings = _keys_to_store(snapshot, given, len(codes), caller)
@@ -107,7 +112,7 @@ class WriteMixin(ReadMixin):
             segments.append(self._db, removals_stream(number), stored.n_removals, replaced, b"")
             packed = self._append_string_ids(snapshot, new_strings)
             segments.append(self._db, codes_stream(number), stored.n_positions, keys, codes.tobytes())
-            store_payloads(self._db, keys, texts)
+            store_payloads(self._db, keys, texts, objects)
             id_kind = "int" if given is None else given.kind
             next_key = max(snapshot.next_key, min(int(keys.max()), _MAX_KEY - 1) + 1)
             set_meta(self._db, {"id_kind": id_kind, "next_key": next_key})
@@ -192,14 +197,61 @@ class WriteMixin(ReadMixin):
         The index takes space in the file, and time when objects are added.
         """
         caller = "Collection.index_payload"
-        try:
-            if not isinstance(field, str):
-                raise TypeError
-            field.encode()
-        except (TypeError, UnicodeEncodeError):
-            raise FilterError(f"{caller}: the name of a field must be a string, got {field!r}.") from None
+        (field,) = check_fields([field], caller=caller)
         with self._writing(caller):
             index_field(self._db, field)
+
+    def index_words(self, fields: str | Sequence[str]) -> None:
+        """Index the words of captions, so that they can be searched: :meth:`search_raw`, :meth:`search_words`.
+
+        Parameters
+        ----------
+        fields : str or list of str
+            Payload fields that are captions: strings, or lists of strings. They replace the fields that were
+            indexed before. Captions that are added later are indexed too.
+
+        Raises
+        ------
+        CollectionError
+            If the file has format 1; :meth:`upgrade` changes that.
+        """
+        caller = "Collection.index_words"
+        chosen = check_fields(fields, caller=caller)
+        with self._writing(caller) as (snapshot, after_commit):
+            if self._db.format < 2:
+                raise CollectionError(
+                    f"{caller}: {self.path} has format version 1, which cannot hold a word index. "
+                    "Call upgrade() first."
+                )
+            if snapshot.words == chosen:
+                return
+            if snapshot.words:
+                remove_all_captions(self._db)
+            else:
+                make_words_table(self._db)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('words', ?)", (json.dumps(list(chosen)),))
+            add_captions(self._db, chosen, all_payloads(self._db))
+
+            def apply() -> None:
+                snapshot.words = chosen
+
+            after_commit.append(apply)
+
+
+def check_fields(fields: Any, *, caller: str) -> tuple[str, ...]:
+    """Names of payload fields, each once; an error if they are not strings."""
+    listed = [fields] if isinstance(fields, str) else fields
+    try:
+        names = tuple(dict.fromkeys(listed))
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError
+            name.encode()
+    except (TypeError, UnicodeEncodeError):
+        raise FilterError(f"{caller}: the name of a field must be a string, got {fields!r:.100}.") from None
+    if not names:
+        raise FilterError(f"{caller}: at least one field is needed.")
+    return names
 
 
 def _with_known_ids(

@@ -1,0 +1,159 @@
+"""The word index: the words of all captions, in a table of SQLite's FTS5 (format 2).
+
+A file has this index only if its description names the payload fields that are captions. The index does
+not keep the captions themselves: they are in the payloads, which have checksums, and the check of a file
+compares the two. The rowid is the key of the
+object. To remove an entry, FTS5 is given the same words again.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from ..caption_words import caption_of, folded
+from ..close_words import WordList
+from .database import Database
+from .sqlite_errors import damage_is_reported
+from .totals import CAPTIONS, Total, add_to_total, clear_total, read_totals
+
+__all__ = [
+    "add_captions",
+    "check_word_index",
+    "count_captions",
+    "document_counts",
+    "indexed_word_fields",
+    "join_word_parts",
+    "matching_keys",
+    "read_word_list",
+    "remove_all_captions",
+    "remove_captions",
+]
+
+#: Most words of the vocabulary that close words are looked for in.
+_MAX_WORDS = 500_000
+
+
+def indexed_word_fields(db: Database) -> list[str]:
+    """Payload fields of the word index; empty if there is none."""
+    if db.format < 2:
+        return []
+    stored = db.value("SELECT value FROM meta WHERE name = 'words'")
+    with damage_is_reported(db.path):
+        return [] if stored is None else [str(field) for field in json.loads(stored)]
+
+
+def add_captions(
+    db: Database, fields: Sequence[str], payloads: Iterable[tuple[int, Mapping[str, Any]]]
+) -> None:
+    """Index the captions of new payloads; within a transaction."""
+    rows = list(_entries(fields, payloads))
+    db.executemany("INSERT INTO words (rowid, caption) VALUES (?, ?)", rows)
+    add_to_total(db, CAPTIONS, len(rows), 0)
+
+
+def remove_captions(db: Database, fields: Sequence[str], payloads: Mapping[int, Mapping[str, Any]]) -> None:
+    """Remove the captions of payloads that are going to be replaced or removed; within a transaction."""
+    rows = list(_entries(fields, payloads.items()))
+    db.executemany("INSERT INTO words (words, rowid, caption) VALUES ('delete', ?, ?)", rows)
+    add_to_total(db, CAPTIONS, -len(rows), 0)
+
+
+def remove_all_captions(db: Database) -> None:
+    """Remove everything from the index; within a transaction."""
+    db.execute("INSERT INTO words (words) VALUES ('delete-all')")
+    clear_total(db, CAPTIONS)
+
+
+def join_word_parts(db: Database) -> None:
+    """Join the parts of the index to one; within a transaction."""
+    db.execute("INSERT INTO words (words) VALUES ('optimize')")
+
+
+def _entries(
+    fields: Sequence[str], payloads: Iterable[tuple[int, Mapping[str, Any]]]
+) -> Iterator[tuple[int, str]]:
+    """Rows (key, words) of the index; captions without words have none."""
+    for key, payload in payloads:
+        words = folded(caption_of(payload, fields))
+        if words:
+            yield key, words
+
+
+def count_captions(db: Database) -> int:
+    """Number of captions that have words."""
+    return read_totals(db).get(CAPTIONS, Total()).entries
+
+
+def document_counts(db: Database, words: Iterable[str]) -> dict[str, int]:
+    """How many captions have each word; words that none has are left out."""
+    _open_word_list(db)
+    found = {word: db.value("SELECT doc FROM temp.word_list WHERE term = ?", (word,)) for word in words}
+    with damage_is_reported(db.path):
+        return {word: int(count) for word, count in found.items() if count}
+
+
+def read_word_list(db: Database) -> WordList:
+    """The whole vocabulary."""
+    _open_word_list(db)
+    rows = db.execute("SELECT term, doc FROM temp.word_list LIMIT ?", (_MAX_WORDS,)).fetchall()
+    with damage_is_reported(db.path):
+        return WordList([word for word, _ in rows if word], [int(count) for word, count in rows if word])
+
+
+def _open_word_list(db: Database) -> None:
+    # In the temporary schema: the file does not change, and a reader can do it.
+    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_list USING fts5vocab(main, words, row)")
+
+
+def matching_keys(db: Database, groups: Sequence[Sequence[str]], *, all_groups: bool) -> Iterator[int]:
+    """Keys of the captions that have a word of one group, or of all groups; best BM25 score first.
+
+    Words are letters and digits only (:mod:`..caption_words`), and in quotes they are no syntax of FTS5.
+    """
+    quoted = ("(" + " OR ".join(f'"{word}"' for word in group) + ")" for group in groups)
+    query = (" AND " if all_groups else " OR ").join(quoted)
+    statement = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid"
+    for (key,) in db.execute(statement, (query,)):
+        yield key
+
+
+def check_word_index(db: Database, fields: Sequence[str], payloads: Iterable[tuple[int, Any]]) -> list[str]:
+    """Compare the index with the captions in the payloads; what is wrong."""
+    expected, lengths, total = Total(), Total(), Total()
+    n_words = 0
+    for key, words in _entries(fields, payloads):
+        total = total.plus(1, 0)
+        split = words.split()
+        n_words += len(split)
+        lengths = lengths.plus(1, _crc(key, _varint(len(split)).hex()))
+        expected = expected.plus(len(split), sum(_crc(key, n, word) for n, word in enumerate(split)))
+    db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_places USING fts5vocab(main, words, instance)")
+    found = Total()
+    for word, key, place in db.execute('SELECT term, doc, "offset" FROM temp.word_places'):
+        found = found.plus(1, _crc(key, place, word))
+    stored_lengths = Total()
+    for key, size in db.execute("SELECT id, sz FROM words_docsize"):
+        stored_lengths = stored_lengths.plus(1, _crc(key, size.hex() if isinstance(size, bytes) else size))
+    sums = db.value("SELECT block FROM words_data WHERE id = 1")
+    # FTS5 writes the sums with the first caption, and leaves zeros when the last one is removed.
+    sums_agree = sums == _varint(total.entries) + _varint(n_words) or (not n_words and not any(sums or b""))
+    if found != expected or stored_lengths != lengths or not sums_agree:
+        return ["the word index does not match the captions in the payloads"]
+    if read_totals(db).get(CAPTIONS, Total()) != total:
+        return [f"there should be {count_captions(db)} captions in the word index, not {total.entries}"]
+    return []
+
+
+def _crc(*values: Any) -> int:
+    return zlib.crc32(" ".join(map(str, values)).encode("utf-8", "surrogatepass"))
+
+
+def _varint(number: int) -> bytes:
+    """A number as SQLite writes it: seven bits in a byte, the first ones first."""
+    parts = [number & 0x7F]
+    while number := number >> 7:
+        parts.append(number & 0x7F | 0x80)
+    return bytes(reversed(parts))

@@ -1,0 +1,64 @@
+"""What to tell people about a query: words and fields that do not exist, and why nothing was found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..stores import Collection, WordMatch
+
+__all__ = ["filter_notes", "no_match_reason", "word_notes"]
+
+_MOST_NAMES = 8
+
+
+def word_notes(match: WordMatch) -> tuple[str, ...]:
+    """A sentence about each word that no caption contains.
+
+    Examples
+    --------
+    >>> word_notes(WordMatch(("red", "frogs"), ("frogs",), {"frogs": ("frog",)}))
+    ("No caption contains 'frogs'. Searched for 'frog'.",)
+    """
+    return tuple(_about(word, match.searched_for.get(word, ())) for word in match.unknown)
+
+
+def _about(word: str, others: tuple[str, ...]) -> str:
+    searched = " and ".join(f"'{other}'" for other in others)
+    return f"No caption contains '{word}'." + (f" Searched for {searched}." if searched else "")
+
+
+def no_match_reason(match: WordMatch | None, known_words: bool) -> str | None:
+    """Why a text found nothing; None if neither its words nor its code are the reason.
+
+    Parameters
+    ----------
+    match : WordMatch or None
+        None if words were not searched.
+    known_words : bool
+        Whether the code of the text says something.
+
+    Examples
+    --------
+    >>> no_match_reason(WordMatch(("zebra",), ("zebra",)), known_words=False)
+    "no caption contains 'zebra', and the model has learned no word like it"
+    """
+    if known_words or (match is not None and match.found):
+        return None
+    if match is None:
+        return "the model has learned none of these words, and no word like them"
+    if not match.words:
+        return "the query contains no word"
+    listed = " or ".join(f"'{word}'" for word in match.words)
+    return f"no caption contains {listed}, and the model has learned no word like it"
+
+
+def filter_notes(store: Collection, where: Mapping[str, Any]) -> tuple[str, ...]:
+    """A sentence about each field of a filter that no payload has."""
+    notes = []
+    for name, others in store.unknown_fields(where).items():
+        note = f"No payload has the field '{name}'."
+        if others:
+            note += f" Did you mean '{others[0]}'? Fields: {', '.join(sorted(others)[:_MOST_NAMES])}."
+        notes.append(note)
+    return tuple(notes)
