@@ -14,7 +14,7 @@ from diffhash.errors import InputFileError
 
 SIZES = {"image": 12, "text": 9, "speech": 7}
 SETTINGS = {"whiten": True, "rotate": True}
-FAST = workflows.LearningOptions("diff", 16, settings=SETTINGS)
+FAST = workflows.LearningOptions("diff", 16, settings=SETTINGS, calibrate=False)
 
 
 def write_view(folder, part, name, features, ids, classes):

@@ -132,9 +132,8 @@ def _command(rng: random.Random, folder: Path) -> list[str]:
         return [name, model, *views, *related, *rng.choice([[], ["--within"], ["--fused"]])]
     ending = {"fit": ".dhm", "build": ".dh"}[name]
     more = ["--payload", table] if name == "build" and rng.random() < 0.5 else []
-    more += (
-        ["--fused", rng.choice(["xy", "x", hostile_text(rng).replace("\0", "?")])] if name == "build" else []
-    )
+    if name == "build" and rng.random() < 0.3:
+        more += ["--fused", rng.choice(["xy", "x", hostile_text(rng).replace("\0", "?")])]
     return [name, *views, *related, *more, "--method", "diff", "--bits", "2", "-o", f"{folder}/{out}{ending}"]
 
 

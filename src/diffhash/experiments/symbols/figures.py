@@ -31,7 +31,7 @@ def roc_svg(result: DemoResult) -> str:
         _chance(axes, [10 ** (step / 50 - 4) for step in range(201)])
         axes.set(xscale="log", xlim=(1e-4, 1), ylim=(0, 1.02), title="Matching pairs against all others")
         axes.set(xlabel="False positive rate", ylabel="True positive rate")
-        axes.legend(loc="center right", bbox_to_anchor=(1, 0.4), fontsize=7)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 0.02), fontsize=7)
         return svg_element(figure, "ROC curves of unseen pairs")
 
 
