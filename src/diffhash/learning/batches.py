@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from ..maps import FeatureMap, MappedView
+from ..maps import FeatureMap, LinearMap, MappedView
 from ..maps.mapped_view import KEEP_BYTES
 from ..pairs.couples import NamedCouples, ResolvedCouples
 from ..pairs.resolved import ResolvedPairs
@@ -31,6 +31,8 @@ class Mergeable(Protocol):
 
 
 T = TypeVar("T", bound=Mergeable)
+#: Rows are projected without centring them first if no mean is larger than this, in standard deviations.
+_LARGEST_MEAN = 8.0
 
 
 @dataclass(frozen=True)
@@ -167,10 +169,33 @@ class Batch:
         known = self._values.get(modality)
         if known is not None and known[0] is projection:
             return known[1]
-        values = self.mapped(modality, feature_map).project(projection)
+        folded = (
+            None
+            if modality in self._views and self.keep
+            else _folded(feature_map, projection, self.views[modality])
+        )
+        if folded is None:
+            values = self.mapped(modality, feature_map).project(projection)
+        else:
+            values = self.views[modality] @ folded[0]
+            values += folded[1]
         if self.keep and values.nbytes <= KEEP_BYTES:
             self._values[modality] = projection, values
         return values
+
+
+def _folded(feature_map: FeatureMap, projection: FloatArray, X: Any) -> tuple[FloatArray, FloatArray] | None:
+    """Weights and constants that project dense rows without mapping them first; None if that loses precision."""
+    if not isinstance(feature_map, LinearMap) or not isinstance(X, np.ndarray):
+        return None
+    scale = np.ones_like(feature_map.mean) if feature_map.scale is None else feature_map.scale
+    if scale.ndim != 1 or np.abs(feature_map.mean * scale).max() > _LARGEST_MEAN:
+        return None
+    weights = projection * scale
+    return (
+        np.ascontiguousarray(weights.T, dtype=X.dtype),
+        (-weights @ feature_map.mean).astype(X.dtype),
+    )
 
 
 def _same_map(one: FeatureMap, other: FeatureMap) -> bool:

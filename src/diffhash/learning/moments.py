@@ -117,16 +117,22 @@ class PairMoments:
     def update_rows(self, side: str, rows: Any, groups: IntArray | None = None) -> None:
         """Add rows of one view (``side`` "x" or "y"); with one view use "x", which updates both."""
         rows, remaining = _subtract_shift(rows, self.shift_x if side == "x" else self.shift_y)
-        groups = np.zeros(rows.shape[0], dtype=np.int64) if groups is None else groups
-        # Use only the groups that occur in these rows: there may be as many groups as objects.
-        present, local = np.unique(groups, return_inverse=True)
-        counts = np.bincount(local, minlength=len(present)).astype(np.float64)
-        members = scipy.sparse.csr_array(
-            (np.ones(len(local)), (local, np.arange(len(local)))), shape=(len(present), len(local))
-        )
-        table = _shifted_rows(np.column_stack([dense(members @ rows), counts]), remaining)
+        if groups is None:
+            present = np.zeros(1, dtype=np.int64)
+            sums = np.append(np.asarray(rows.sum(axis=0, dtype=np.float64)).reshape(-1), rows.shape[0])
+            table = _shifted_rows(sums[None, :], remaining)
+        else:
+            # Use only the groups that occur in these rows: there may be as many groups as objects.
+            present, local = np.unique(groups, return_inverse=True)
+            counts = np.bincount(local, minlength=len(present)).astype(np.float64)
+            members = scipy.sparse.csr_array(
+                (np.ones(len(local)), (local, np.arange(len(local)))), shape=(len(present), len(local))
+            )
+            table = _shifted_rows(np.column_stack([dense(members @ rows), counts]), remaining)
         if self.scheme.one_view:
-            similar = self.scheme.groups.self_related()[groups] if self.scheme.groups is not None else None
+            similar = None
+            if self.scheme.groups is not None:
+                similar = self.scheme.groups.self_related()[groups]
             for slot, chosen in enumerate((rows if similar is None else rows[similar], rows)):
                 self.self_pairs[slot] += shifted(
                     augmented_product(chosen, chosen, np.ones(chosen.shape[0])), remaining, remaining

@@ -145,6 +145,24 @@ class _SampledRows:
             return self
         return _SampledRows(self.n_seen, self.keys[positions], self.numbers[positions], self.X[positions])
 
+    def joined(self, other: _SampledRows, limit: int) -> tuple[_SampledRows, IntArray | slice]:
+        """The smallest keys of both, and their positions in both together. The features of this part are reused."""
+        n, n_seen = len(self.keys), self.n_seen + other.n_seen
+        keys, numbers = np.concatenate([self.keys, other.keys]), np.concatenate([self.numbers, other.numbers])
+        positions = smallest_keys(keys, numbers, limit)
+        if isinstance(positions, slice) or n < limit or not isinstance(self.X, np.ndarray):
+            both = _SampledRows(n_seen, keys, numbers, _stacked([self.X, other.X]))
+            return both.taken(positions), positions
+        # Only few rows change once the sample is full: the new ones take the places of those that leave.
+        new = positions[positions >= n]
+        stays = np.zeros(n, bool)
+        stays[positions[positions < n]] = True
+        order = np.arange(n)
+        order[~stays] = new
+        X = self.X.astype(np.promote_types(self.X.dtype, other.X.dtype), copy=False)
+        X[~stays] = other.X[new - n]
+        return _SampledRows(n_seen, keys[order], numbers[order], X), order
+
 
 @dataclass
 class _SampledPairs:
@@ -185,7 +203,7 @@ class RowSample:
             numbers = np.arange(batch.starts[u], batch.starts[u] + n)
             positions = smallest_keys(batch.keys[u], numbers, limit)
             taken = _SampledRows(n, batch.keys[u], numbers, batch.own(u)).taken(positions)
-            # The memory of a batch may be used again for another one.
+            # The memory of a batch may be used again for another one, and samples are changed when they are merged.
             rows.append(taken if batch.keep else replace(taken, X=taken.X.copy()))
             chosen.append(positions)
         couples = []
@@ -224,14 +242,8 @@ class RowSample:
         """Add the sample of another part, and keep the smallest keys of both."""
         rows, order = [], []
         for mine, theirs in zip(self.views, other.views, strict=True):
-            both = _SampledRows(
-                mine.n_seen + theirs.n_seen,
-                np.concatenate([mine.keys, theirs.keys]),
-                np.concatenate([mine.numbers, theirs.numbers]),
-                _stacked([mine.X, theirs.X]),
-            )
-            positions = smallest_keys(both.keys, both.numbers, self.limit)
-            rows.append(both.taken(positions))
+            joined, positions = mine.joined(theirs, self.limit)
+            rows.append(joined)
             order.append(positions)
         couples = []
         for one, two, form in zip(self.couples, other.couples, self.forms, strict=True):
@@ -255,7 +267,7 @@ class RowSample:
 
     def faded(self, factor: float) -> RowSample:
         """The same sample, in which every row counts only ``factor`` when new rows come."""
-        views = [_SampledRows(v.n_seen, v.keys / factor, v.numbers, v.X) for v in self.views]
+        views = [_SampledRows(v.n_seen, v.keys / factor, v.numbers, v.X.copy()) for v in self.views]
         return RowSample(self.limit, views, self.couples, self.forms)
 
     def complete(self, modality: int) -> bool:
