@@ -28,7 +28,7 @@ def test_search_as_a_process_with_words_and_with_a_picture(shapes, photos, tmp_p
     picture = diffhash("search", shapes, "--image", image, "-k", "3", "--open", "--page", page)
     assert (picture.returncode, picture.stderr) == (0, "")
     lines = picture.stdout.splitlines()
-    assert lines[0].split() == ["distance", "id", "caption", "shape", "number"]
+    assert lines[0].split() == ["distance", "chance", "id", "caption", "shape", "number"]
     assert all("a blue disc" in line for line in lines[1:4])
     assert lines[4] == str(page)
     html = page.read_text(encoding="utf-8")
