@@ -4,8 +4,8 @@ Every row has a *key*, a positive number that its row number determines. The row
 sample. Samples of parts are merged by taking the smallest keys of both. Row r has the same key in every modality, and
 rows of listed pairs take the key of their partner, so that objects are drawn with all of their modalities.
 
-Keys are exponential random numbers. Dividing a key by a factor f < 1 gives the row the weight f in the draw, which is
-how older rows are forgotten.
+Keys are exponential random numbers. Older rows are forgotten in two ways: dividing a key by a factor f < 1 gives
+the row the weight f in the draw, and only a share f of the older rows stays.
 """
 
 from __future__ import annotations
@@ -139,19 +139,28 @@ class _SampledRows:
     keys: FloatArray
     numbers: IntArray
     X: Any
+    #: What each row counts; less than 1 after something was forgotten. A key is divided by it.
+    weights: FloatArray
 
     def taken(self, positions: IntArray | slice) -> _SampledRows:
         if isinstance(positions, slice):
             return self
-        return _SampledRows(self.n_seen, self.keys[positions], self.numbers[positions], self.X[positions])
+        return _SampledRows(
+            self.n_seen,
+            self.keys[positions],
+            self.numbers[positions],
+            self.X[positions],
+            self.weights[positions],
+        )
 
     def joined(self, other: _SampledRows, limit: int) -> tuple[_SampledRows, IntArray | slice]:
         """The smallest keys of both, and their positions in both together. The features of this part are reused."""
         n, n_seen = len(self.keys), self.n_seen + other.n_seen
         keys, numbers = np.concatenate([self.keys, other.keys]), np.concatenate([self.numbers, other.numbers])
+        weights = np.concatenate([self.weights, other.weights])
         positions = smallest_keys(keys, numbers, limit)
         if isinstance(positions, slice) or n < limit or not isinstance(self.X, np.ndarray):
-            both = _SampledRows(n_seen, keys, numbers, _stacked([self.X, other.X]))
+            both = _SampledRows(n_seen, keys, numbers, _stacked([self.X, other.X]), weights)
             return both.taken(positions), positions
         # Only few rows change once the sample is full: the new ones take the places of those that leave.
         new = positions[positions >= n]
@@ -161,7 +170,7 @@ class _SampledRows:
         order[~stays] = new
         X = self.X.astype(np.promote_types(self.X.dtype, other.X.dtype), copy=False)
         X[~stays] = other.X[new - n]
-        return _SampledRows(n_seen, keys[order], numbers[order], X), order
+        return _SampledRows(n_seen, keys[order], numbers[order], X, weights[order]), order
 
 
 @dataclass
@@ -202,7 +211,7 @@ class RowSample:
             n = batch.n_own(u)
             numbers = np.arange(batch.starts[u], batch.starts[u] + n)
             positions = smallest_keys(batch.keys[u], numbers, limit)
-            taken = _SampledRows(n, batch.keys[u], numbers, batch.own(u)).taken(positions)
+            taken = _SampledRows(n, batch.keys[u], numbers, batch.own(u), np.ones(n)).taken(positions)
             # The memory of a batch may be used again for another one, and samples are changed when they are merged.
             rows.append(taken if batch.keep else replace(taken, X=taken.X.copy()))
             chosen.append(positions)
@@ -266,9 +275,25 @@ class RowSample:
         return self
 
     def faded(self, factor: float) -> RowSample:
-        """The same sample, in which every row counts only ``factor`` when new rows come."""
-        views = [_SampledRows(v.n_seen, v.keys / factor, v.numbers, v.X.copy()) for v in self.views]
-        return RowSample(self.limit, views, self.couples, self.forms)
+        """The same sample, in which every row counts only ``factor``: this share of the rows stays.
+
+        The key of a row decides when it leaves, so rows with the same key leave together.
+        """
+        views, kept = [], []
+        for view in self.views:
+            weights = view.weights * factor
+            chance = -np.expm1(-view.keys * view.weights)
+            stays = np.flatnonzero(chance <= weights)
+            faded = replace(view, keys=view.keys / factor, weights=weights, X=view.X.copy())
+            views.append(faded if len(stays) == len(weights) else faded.taken(stays))
+            kept.append(stays)
+        couples = []
+        for pairs, form in zip(self.couples, self.forms, strict=True):
+            names = pairs.names
+            if names is not None:
+                names = names[0][kept[form.first]], names[1][kept[form.second]]
+            couples.append(replace(pairs, names=names))
+        return RowSample(self.limit, views, couples, self.forms)
 
     def complete(self, modality: int) -> bool:
         """Whether all rows of a modality are in the sample."""
