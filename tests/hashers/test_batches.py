@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import diffhash as dh
 from diffhash.errors import FeatureCountError, InputError, NonFiniteError, PairsError, UnknownModalityError
-from diffhash.learning import row_sample
+from diffhash.learning import sample_keys
 from diffhash.learning.batch_source import first_form
 from diffhash.learning.block_source import ArrayRows, BlockSource
 
@@ -35,9 +35,9 @@ HASHERS = {
 @pytest.fixture(autouse=True)
 def small_samples(monkeypatch):
     """Without this the sample would have all rows, and everything would be learned in memory."""
-    monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 60)
-    monkeypatch.setattr(row_sample, "MIN_SAMPLE_ROWS", 30)
-    monkeypatch.setattr(row_sample, "MAX_STREAM_ROWS", 60)
+    monkeypatch.setattr(sample_keys, "MAX_SAMPLE_ROWS", 60)
+    monkeypatch.setattr(sample_keys, "MIN_SAMPLE_ROWS", 30)
+    monkeypatch.setattr(sample_keys, "MAX_STREAM_ROWS", 60)
 
 
 def make_views(n_modalities=2, *, sparse=False, dtype=np.float64, seed=0):
@@ -296,8 +296,8 @@ def test_boosted_hash_learns_from_a_sample_of_batches(monkeypatch):
     views, pairs, batches = problem("labels", 2, split([70], N))
     hasher = dh.BoostedHash(4, sample_size=(200, 400))
     _, sampled = fit_both(hasher, views, pairs, batches)
-    monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 1000)
-    monkeypatch.setattr(row_sample, "MIN_SAMPLE_ROWS", 1000)
+    monkeypatch.setattr(sample_keys, "MAX_SAMPLE_ROWS", 1000)
+    monkeypatch.setattr(sample_keys, "MIN_SAMPLE_ROWS", 1000)
 
     one, other = fit_both(hasher, views, pairs, batches)
 
@@ -357,7 +357,7 @@ def test_old_batches_are_forgotten():
 @pytest.mark.parametrize(("limit", "expected"), [(1000, (12, 40)), (60, (5, 30))])
 def test_the_sample_of_a_stream_forgets_exponentially(limit, expected, monkeypatch):
     """A quarter of the 75 old rows stays, and if there are too many rows, the old ones count a quarter."""
-    monkeypatch.setattr(row_sample, "MAX_STREAM_ROWS", limit)
+    monkeypatch.setattr(sample_keys, "MAX_STREAM_ROWS", limit)
     _, _, batches = problem("aligned", 2, split([74], N))
 
     hasher = dh.DiffHash(4).partial_fit(*batches[0]).partial_fit(*batches[1], forget=0.75)

@@ -23,7 +23,7 @@ from ..featurizers.base import Featurizer
 from ..learning.batches import Source
 from ..learning.block_source import BlockSource, Rows
 from ..learning.passes import CollectPass
-from ..learning.row_sample import sample_limit
+from ..learning.sample_keys import sample_limit
 from ..learning.source_registry import open_batches, open_views
 from ..learning.stream import Stream
 from ..maps import FeatureMap

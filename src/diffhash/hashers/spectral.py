@@ -19,7 +19,7 @@ from ..learning.joint_thresholds import couple_thresholds, thresholds_of
 from ..learning.one_batch import one_batch
 from ..learning.passes import DataSums, FirstPass
 from ..learning.projections import numerical_rank
-from ..learning.row_sample import sample_limit, stream_limit
+from ..learning.sample_keys import sample_limit, stream_limit
 from ..learning.source_sums import SourceSums, sum_features
 from ..learning.stream import NoSource, Stream, extended_stream
 from ..learning.subspace import mean_partners, rotated_directions
