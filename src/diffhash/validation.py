@@ -23,6 +23,7 @@ __all__ = [
     "check_features",
     "check_flag",
     "check_learnable",
+    "check_learnable_range",
     "check_number",
     "check_path",
     "check_seed",
@@ -135,6 +136,16 @@ def check_learnable(X: Any, *, caller: str, modality: str) -> None:
         raise InputError(
             f"{caller}: modality {modality!r} has no value larger than {value:.3g} (row {row}, feature {column}), "
             "and squares of such values are 0. Multiply the features by a constant."
+        )
+
+
+def check_learnable_range(low: NDArray[Any], high: NDArray[Any], *, caller: str, modality: str) -> None:
+    """The same from the smallest and largest value of each feature."""
+    largest = max(float(np.abs(low).max()), float(np.abs(high).max()))
+    if 0 < largest < 1 / _LARGEST:
+        raise InputError(
+            f"{caller}: modality {modality!r} has no value larger than {largest:.3g}, and squares of such values "
+            "are 0. Multiply the features by a constant."
         )
 
 

@@ -14,7 +14,8 @@ from sklearn.base import clone
 
 import diffhash as dh
 from diffhash.errors import FeatureCountError, InputError, NonFiniteError, PairsError, UnknownModalityError
-from diffhash.learning import row_sample
+from diffhash.learning import sample_keys
+from diffhash.learning.batch_source import first_form
 from diffhash.learning.block_source import ArrayRows, BlockSource
 
 N = 150
@@ -34,9 +35,9 @@ HASHERS = {
 @pytest.fixture(autouse=True)
 def small_samples(monkeypatch):
     """Without this the sample would have all rows, and everything would be learned in memory."""
-    monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 60)
-    monkeypatch.setattr(row_sample, "MIN_SAMPLE_ROWS", 30)
-    monkeypatch.setattr(row_sample, "MAX_STREAM_ROWS", 60)
+    monkeypatch.setattr(sample_keys, "MAX_SAMPLE_ROWS", 60)
+    monkeypatch.setattr(sample_keys, "MIN_SAMPLE_ROWS", 30)
+    monkeypatch.setattr(sample_keys, "MAX_STREAM_ROWS", 60)
 
 
 def make_views(n_modalities=2, *, sparse=False, dtype=np.float64, seed=0):
@@ -295,8 +296,8 @@ def test_boosted_hash_learns_from_a_sample_of_batches(monkeypatch):
     views, pairs, batches = problem("labels", 2, split([70], N))
     hasher = dh.BoostedHash(4, sample_size=(200, 400))
     _, sampled = fit_both(hasher, views, pairs, batches)
-    monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 1000)
-    monkeypatch.setattr(row_sample, "MIN_SAMPLE_ROWS", 1000)
+    monkeypatch.setattr(sample_keys, "MAX_SAMPLE_ROWS", 1000)
+    monkeypatch.setattr(sample_keys, "MIN_SAMPLE_ROWS", 1000)
 
     one, other = fit_both(hasher, views, pairs, batches)
 
@@ -353,13 +354,18 @@ def test_old_batches_are_forgotten():
     assert share_of_equal_bits(forgets, alone, new) > share_of_equal_bits(keeps, alone, new) + 0.05
 
 
-def test_the_sample_of_a_stream_forgets_exponentially():
-    keys = [row_sample.row_keys(np.arange(k * 1000, (k + 1) * 1000)) for k in range(2)]
-    faded = np.concatenate([keys[0] / 0.25, keys[1]])
+@pytest.mark.parametrize(("limit", "expected"), [(1000, (12, 40)), (60, (5, 30))])
+def test_the_sample_of_a_stream_forgets_exponentially(limit, expected, monkeypatch):
+    """A quarter of the 75 old rows stays, and if there are too many rows, the old ones count a quarter."""
+    monkeypatch.setattr(sample_keys, "MAX_STREAM_ROWS", limit)
+    _, _, batches = problem("aligned", 2, split([74], N))
 
-    chosen = row_sample.smallest_keys(faded, np.arange(2000), 200)
+    hasher = dh.DiffHash(4).partial_fit(*batches[0]).partial_fit(*batches[1], forget=0.75)
 
-    assert 20 < (chosen < 1000).sum() < 60
+    first, second = hasher._stream.sums.sample.views
+    np.testing.assert_array_equal(np.sort(first.numbers), np.sort(second.numbers))
+    assert expected[0] <= (first.numbers < 74).sum() <= expected[1]
+    assert len(first.numbers) <= limit
 
 
 def test_a_failed_partial_fit_changes_nothing():
@@ -428,3 +434,29 @@ def check_blocks(hasher, views, pairs):
 
     assert source.n_batches >= 3
     assert share_of_equal_bits(whole, blocks, views) >= 0.9999
+
+
+@pytest.mark.parametrize("name", ["diff", "plain", "median", "kernel"])
+@pytest.mark.parametrize("n_modalities", [2, 3])
+def test_the_number_of_passes_is_known_before(name, n_modalities):
+    views, _, batches = problem("aligned", n_modalities, split([50, 100], N), dtype=np.float32)
+    passes = []
+
+    def read():
+        passes.append(1)
+        return iter(batches)
+
+    hasher = clone(HASHERS[name]).fit_batches(read)
+
+    form = first_form(*batches[0], None, caller="test")
+    # The first batch alone is read once more before, for the form.
+    assert len(passes) - 1 == hasher.count_passes(form)
+    assert set(hasher.modalities_) == set(views)
+
+
+def test_values_that_are_too_small_are_refused():
+    _, _, batches = problem("aligned", 2, split([50, 100], N))
+    tiny = [({m: X * 1e-90 for m, X in views.items()}, pairs) for views, pairs in batches]
+
+    with pytest.raises(InputError, match="squares of such values are 0"):
+        dh.DiffHash(4).fit_batches(tiny)

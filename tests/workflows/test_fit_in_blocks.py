@@ -9,7 +9,7 @@ import diffhash as dh
 from diffhash.errors import InputFileError, NonFiniteError
 from diffhash.files import open_features
 from diffhash.files.rows import FileRows
-from diffhash.learning import block_source, row_sample
+from diffhash.learning import block_source, sample_keys
 from diffhash.workflows import learn_blocks
 from diffhash.workflows.options import LearningOptions, PairFiles
 
@@ -19,8 +19,8 @@ N = 300
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     monkeypatch.setattr(learn_blocks, "IN_MEMORY_BYTES", 0)
-    monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 100)
-    monkeypatch.setattr(row_sample, "MIN_SAMPLE_ROWS", 50)
+    monkeypatch.setattr(sample_keys, "MAX_SAMPLE_ROWS", 100)
+    monkeypatch.setattr(sample_keys, "MIN_SAMPLE_ROWS", 50)
     original = block_source.BlockSource.__init__
 
     def small(self, *arguments, **options):

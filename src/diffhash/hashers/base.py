@@ -18,12 +18,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
-from ..errors import NotFittedError, UnknownModalityError
+from ..errors import NotFittedError, ParameterError, UnknownModalityError
 from ..featurizers.base import Featurizer
 from ..learning.batches import Source
 from ..learning.block_source import BlockSource, Rows
 from ..learning.passes import CollectPass
-from ..learning.row_sample import sample_limit
+from ..learning.sample_keys import sample_limit
 from ..learning.source_registry import open_batches, open_views
 from ..learning.stream import Stream
 from ..maps import FeatureMap
@@ -149,6 +149,7 @@ class BaseHasher(BaseEstimator, ABC):
         self
         """
         check_flag(calibrate, "calibrate", caller=self._caller)
+        self._check_parameters()
         source = open_views(
             views,
             pairs,
@@ -157,6 +158,11 @@ class BaseHasher(BaseEstimator, ABC):
             caller=self._caller,
         )
         if source is not None:
+            if calibrate:
+                raise ParameterError(
+                    f"{self._caller}: calibrate=True needs the rows in memory. Fit without it, then call calibrate "
+                    "with a part of the rows."
+                )
             return self.fit_batches(source)
         data = self._checked(views, pairs, self._caller)
         model = self._fit_model(data)

@@ -19,7 +19,7 @@ from ..learning.joint_thresholds import couple_thresholds, thresholds_of
 from ..learning.one_batch import one_batch
 from ..learning.passes import DataSums, FirstPass
 from ..learning.projections import numerical_rank
-from ..learning.row_sample import sample_limit, stream_limit
+from ..learning.sample_keys import sample_limit, stream_limit
 from ..learning.source_sums import SourceSums, sum_features
 from ..learning.stream import NoSource, Stream, extended_stream
 from ..learning.subspace import mean_partners, rotated_directions
@@ -34,7 +34,14 @@ from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
 from ..pairs.couples import ResolvedCouples, couples_to_learn
 from ..types import FloatArray, Views
-from ..validation import check_choice, check_count, check_flag, check_number, check_seed
+from ..validation import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_learnable_range,
+    check_number,
+    check_seed,
+)
 from .base import BaseHasher, Learned, TrainingData
 from .map_parameters import MapSettings
 
@@ -166,7 +173,22 @@ class SpectralHasher(BaseHasher):
         self._check_form(form)
         settings = [self._map_settings(form)[m] for m in form.modalities]
         first = source.reduce(self._first_pass(source, settings))
+        for m, moments in zip(form.modalities, first.views, strict=True):
+            check_learnable_range(moments.low, moments.high, caller=self._caller, modality=m)
         return self._learn_after(first, source, settings)
+
+    def count_passes(self, form: SourceForm) -> int:
+        """Number of times that a source is read, if all rows do not fit into the sample.
+
+        There are more if labels make very many groups, or if a bit would be nearly constant and its median is needed.
+        """
+        kernel = not all(each.affine for each in self._map_settings(form).values())
+        thresholds = {
+            "zero": 0,
+            "median": 2 * len(form.modalities),
+            "joint": 2 if len(form.couples) == 1 else 4,
+        }
+        return 1 + kernel + thresholds[self.thresholds] + (self.statistic == "difference")
 
     def _check_form(self, form: SourceForm) -> None:
         if self.statistic == "difference" and len(form.modalities) > 1:

@@ -14,7 +14,7 @@ from ..pairs import Pairs
 from ..pairs.couples import NamedCouples, ResolvedCouples, name_couples, resolve_all
 from ..validation import check_view
 from .batches import Batch, CoupleForm, Mergeable, Source, SourceForm, merge_all
-from .row_sample import partner_keys, row_keys
+from .sample_keys import partner_keys, row_keys
 
 __all__ = ["BatchSource", "checked_batch", "first_form"]
 

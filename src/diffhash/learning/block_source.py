@@ -18,7 +18,7 @@ from ..pairs.resolved import ResolvedPairs
 from ..types import FloatArray, IntArray
 from ..validation import check_features
 from .batches import Batch, CoupleForm, Mergeable, Source, SourceForm, merge_all
-from .row_sample import partner_keys, row_keys
+from .sample_keys import partner_keys, row_keys
 
 __all__ = ["ArrayRows", "BlockSource", "Rows"]
 

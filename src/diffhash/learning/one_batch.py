@@ -10,7 +10,7 @@ import scipy.sparse
 
 from ..pairs.couples import ResolvedCouples
 from .batches import Batch, CoupleForm, OneBatch, SourceForm
-from .row_sample import partner_keys, row_keys
+from .sample_keys import partner_keys, row_keys
 
 __all__ = ["one_batch"]
 

@@ -4,8 +4,8 @@ Every row has a *key*, a positive number that its row number determines. The row
 sample. Samples of parts are merged by taking the smallest keys of both. Row r has the same key in every modality, and
 rows of listed pairs take the key of their partner, so that objects are drawn with all of their modalities.
 
-Keys are exponential random numbers. Dividing a key by a factor f < 1 gives the row the weight f in the draw, which is
-how older rows are forgotten.
+Keys are exponential random numbers. Older rows are forgotten in two ways: dividing a key by a factor f < 1 gives
+the row the weight f in the draw, and only a share f of the older rows stays.
 """
 
 from __future__ import annotations
@@ -24,93 +24,9 @@ from ..pairs.group_names import GroupNames
 from ..pairs.resolved import ResolvedPairs, checked_pairs, weights_of
 from ..types import FloatArray, IntArray
 from .batches import Batch, CoupleForm
+from .sample_keys import smallest_keys
 
-__all__ = ["MAX_SAMPLE_ROWS", "RowSample", "partner_keys", "row_keys", "sample_limit", "stream_limit"]
-
-#: Largest number of rows of a modality in the sample of a stream.
-MAX_STREAM_ROWS = 1 << 17
-#: Largest number of rows of a modality in the sample, and of bytes that they may take; but at least 2,000 rows.
-MAX_SAMPLE_ROWS, MAX_SAMPLE_BYTES, MIN_SAMPLE_ROWS = 20_000, 1 << 27, 2000
-
-
-def sample_limit(n_features: Sequence[int], sparse: Sequence[bool], dtype_bytes: int = 4) -> int:
-    """Number of rows that a sample may have: the same for all modalities, so that objects stay together.
-
-    Examples
-    --------
-    >>> sample_limit([128, 64], [False, False]), sample_limit([4096], [False]), sample_limit([10**6], [True])
-    (20000, 8192, 20000)
-    """
-    widest = max((d for d, is_sparse in zip(n_features, sparse, strict=True) if not is_sparse), default=1)
-    fitting = MAX_SAMPLE_BYTES // (widest * dtype_bytes)
-    return min(MAX_SAMPLE_ROWS, max(MIN_SAMPLE_ROWS, fitting))
-
-
-def stream_limit(n_features: Sequence[int], sparse: Sequence[bool], dtype_bytes: int = 4) -> int:
-    """The same for data that pass only once: thresholds are chosen on the sample, so it is larger."""
-    smaller = sample_limit(n_features, sparse, dtype_bytes)
-    widest = max((d for d, is_sparse in zip(n_features, sparse, strict=True) if not is_sparse), default=1)
-    return max(smaller, min(MAX_STREAM_ROWS, MAX_SAMPLE_BYTES // (widest * dtype_bytes)))
-
-
-def row_keys(numbers: IntArray) -> FloatArray:
-    """Exponential random numbers that depend only on the row numbers.
-
-    Examples
-    --------
-    >>> row_keys(np.array([0, 1, 0])).round(3)
-    array([0.124, 0.84 , 0.124])
-    """
-    # SplitMix64: nearby numbers become independent.
-    z = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return np.asarray(-np.log(((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53))
-
-
-def partner_keys(keys: Sequence[FloatArray], couples: Sequence[ResolvedCouple]) -> list[FloatArray]:
-    """The keys of rows of which some are partners in listed pairs: the smallest key of their partners.
-
-    Parameters
-    ----------
-    keys : list of arrays of shape (n,)
-        Keys of the rows of each modality. Rows of earlier modalities keep theirs.
-    couples : list of ResolvedCouple
-
-    Examples
-    --------
-    >>> import diffhash as dh
-    >>> pairs = dh.Pairs(([0, 0], [1, 2])).resolve(2, 3)
-    >>> partner_keys([np.array([0.1, 0.2]), np.array([0.5, 0.6, 0.7])], [ResolvedCouple(0, 1, 1.0, pairs)])[1]
-    array([0.5, 0.1, 0.1])
-    """
-    found = list(keys)
-    taken: list[FloatArray | None] = [None] * len(keys)
-    # A modality takes keys from earlier ones, which have taken theirs already.
-    for couple in sorted(couples, key=lambda each: (max(each.sides), min(each.sides))):
-        pairs = couple.pairs
-        if couple.within or pairs.positive is None or pairs.aligned or pairs.groups is not None:
-            continue
-        i, j = pairs.positive if couple.first < couple.second else pairs.positive[::-1]
-        low, high = min(couple.sides), max(couple.sides)
-        best = taken[high]
-        if best is None:
-            best = np.full(len(keys[high]), np.inf)
-        np.minimum.at(best, j, found[low][i])
-        taken[high] = best
-        found[high] = np.where(np.isfinite(best), best, keys[high])
-    return found
-
-
-def smallest_keys(keys: FloatArray, numbers: IntArray, limit: int) -> IntArray | slice:
-    """Positions of the smallest keys, increasing; equal keys are taken in the order of their row numbers."""
-    if len(keys) <= limit:
-        return slice(None)
-    bound = np.partition(keys, limit - 1)[limit - 1]
-    below, ties = np.flatnonzero(keys < bound), np.flatnonzero(keys == bound)
-    ties = ties[np.argsort(numbers[ties], kind="stable")][: limit - len(below)]
-    return np.sort(np.concatenate([below, ties]))
+__all__ = ["RowSample"]
 
 
 @dataclass
@@ -139,19 +55,28 @@ class _SampledRows:
     keys: FloatArray
     numbers: IntArray
     X: Any
+    #: What each row counts; less than 1 after something was forgotten. A key is divided by it.
+    weights: FloatArray
 
     def taken(self, positions: IntArray | slice) -> _SampledRows:
         if isinstance(positions, slice):
             return self
-        return _SampledRows(self.n_seen, self.keys[positions], self.numbers[positions], self.X[positions])
+        return _SampledRows(
+            self.n_seen,
+            self.keys[positions],
+            self.numbers[positions],
+            self.X[positions],
+            self.weights[positions],
+        )
 
     def joined(self, other: _SampledRows, limit: int) -> tuple[_SampledRows, IntArray | slice]:
         """The smallest keys of both, and their positions in both together. The features of this part are reused."""
         n, n_seen = len(self.keys), self.n_seen + other.n_seen
         keys, numbers = np.concatenate([self.keys, other.keys]), np.concatenate([self.numbers, other.numbers])
+        weights = np.concatenate([self.weights, other.weights])
         positions = smallest_keys(keys, numbers, limit)
         if isinstance(positions, slice) or n < limit or not isinstance(self.X, np.ndarray):
-            both = _SampledRows(n_seen, keys, numbers, _stacked([self.X, other.X]))
+            both = _SampledRows(n_seen, keys, numbers, _stacked([self.X, other.X]), weights)
             return both.taken(positions), positions
         # Only few rows change once the sample is full: the new ones take the places of those that leave.
         new = positions[positions >= n]
@@ -161,7 +86,7 @@ class _SampledRows:
         order[~stays] = new
         X = self.X.astype(np.promote_types(self.X.dtype, other.X.dtype), copy=False)
         X[~stays] = other.X[new - n]
-        return _SampledRows(n_seen, keys[order], numbers[order], X), order
+        return _SampledRows(n_seen, keys[order], numbers[order], X, weights[order]), order
 
 
 @dataclass
@@ -202,7 +127,7 @@ class RowSample:
             n = batch.n_own(u)
             numbers = np.arange(batch.starts[u], batch.starts[u] + n)
             positions = smallest_keys(batch.keys[u], numbers, limit)
-            taken = _SampledRows(n, batch.keys[u], numbers, batch.own(u)).taken(positions)
+            taken = _SampledRows(n, batch.keys[u], numbers, batch.own(u), np.ones(n)).taken(positions)
             # The memory of a batch may be used again for another one, and samples are changed when they are merged.
             rows.append(taken if batch.keep else replace(taken, X=taken.X.copy()))
             chosen.append(positions)
@@ -266,9 +191,25 @@ class RowSample:
         return self
 
     def faded(self, factor: float) -> RowSample:
-        """The same sample, in which every row counts only ``factor`` when new rows come."""
-        views = [_SampledRows(v.n_seen, v.keys / factor, v.numbers, v.X.copy()) for v in self.views]
-        return RowSample(self.limit, views, self.couples, self.forms)
+        """The same sample, in which every row counts only ``factor``: this share of the rows stays.
+
+        The key of a row decides when it leaves, so rows with the same key leave together.
+        """
+        views, kept = [], []
+        for view in self.views:
+            weights = view.weights * factor
+            chance = -np.expm1(-view.keys * view.weights)
+            stays = np.flatnonzero(chance <= weights)
+            faded = replace(view, keys=view.keys / factor, weights=weights, X=view.X.copy())
+            views.append(faded if len(stays) == len(weights) else faded.taken(stays))
+            kept.append(stays)
+        couples = []
+        for pairs, form in zip(self.couples, self.forms, strict=True):
+            names = pairs.names
+            if names is not None:
+                names = names[0][kept[form.first]], names[1][kept[form.second]]
+            couples.append(replace(pairs, names=names))
+        return RowSample(self.limit, views, couples, self.forms)
 
     def complete(self, modality: int) -> bool:
         """Whether all rows of a modality are in the sample."""
