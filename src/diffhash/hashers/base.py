@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
-from ..errors import NotFittedError, UnknownModalityError
+from ..errors import NotFittedError, ParameterError, UnknownModalityError
 from ..featurizers.base import Featurizer
 from ..learning.batches import Source
 from ..learning.block_source import BlockSource, Rows
@@ -149,6 +149,7 @@ class BaseHasher(BaseEstimator, ABC):
         self
         """
         check_flag(calibrate, "calibrate", caller=self._caller)
+        self._check_parameters()
         source = open_views(
             views,
             pairs,
@@ -157,6 +158,11 @@ class BaseHasher(BaseEstimator, ABC):
             caller=self._caller,
         )
         if source is not None:
+            if calibrate:
+                raise ParameterError(
+                    f"{self._caller}: calibrate=True needs arrays in memory. Fit without it, then call "
+                    "calibrate(views, pairs) with a part of the data that fits into memory."
+                )
             return self.fit_batches(source)
         data = self._checked(views, pairs, self._caller)
         model = self._fit_model(data)
