@@ -89,6 +89,8 @@ class HashedStore(ABC):
         check_options(options, caller=caller)
         while True:
             model = self.model
+            if options.into is not None and options.into in model.encodes_as:
+                options = replace(options, into=model.encodes_as[options.into])
             codes, values = self._encode_query(model, query, options, raw=raw, caller=caller)
             options = replace(options, silent=_silent(model, options))
             hits = self._search_encoded(model, codes, options, values)
@@ -189,7 +191,9 @@ class HashedStore(ABC):
             return (model.encode_raw if raw else model.encode)(given, modality=modality), ids
 
         def store(encoded: tuple[CodeArray, Any]) -> list[Any]:
-            return write(encoded[0], modality=target, ids=encoded[1], payloads=payloads)
+            # The model cannot change here. A new encoder stores its codes among those of the old one.
+            stored_as = self.model.encodes_as.get(str(target), target)
+            return write(encoded[0], modality=stored_as, ids=encoded[1], payloads=payloads)
 
         return self._encode_and_write(encode, store)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,8 +14,9 @@ from ...errors import CollectionFileError, InputError, OutputFileError
 from ...model import HashModel, model_of
 from ...output_files import is_same_file
 from ...validation import check_choice, check_path
+from .description import next_generation, set_meta
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
-from .model_loading import check_n_bits, copy_model
+from .model_loading import check_extends, check_n_bits, copy_model
 from .payloads import indexed_fields
 from .reading import ReadMixin
 from .rewrite import encode_all, rewrite_streams
@@ -200,6 +202,47 @@ class MaintenanceMixin(ReadMixin):
             codes = encode_all(snapshot, model, features, caller=caller)
             store_model(self._db, data, model.n_bits)
             rewrite_streams(self._db, snapshot, codes)
+            after_commit += [self._reload, lambda: self._use_model(data, model)]
+
+    def extend(self, hasher: BaseHasher | HashModel) -> None:
+        """Take over a model with more modalities. Nothing is encoded again: the stored codes stay valid.
+
+        Parameters
+        ----------
+        hasher : what ``extend`` of the collection's hasher returned, or its HashModel
+            The hash functions of the modalities that the collection has must be the same. If a new modality
+            encodes as a known one (``encodes_as``), its objects are stored among those of the known one.
+
+        Examples
+        --------
+        >>> import diffhash as dh, pathlib, tempfile
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+        >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+        >>> views = {"y": data.train.views["y"], "new x": data.train.views["x"] ** 3}
+        >>> extended = hasher.extend(views, dh.Pairs.aligned(200), modality="new x", encodes_as="x")
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "objects.dh"
+        >>> with dh.Collection.create(path, hasher) as collection:
+        ...     ids = collection.add(data.test.views["x"][:5], modality="x")
+        ...     collection.extend(extended)
+        ...     ids += collection.add(data.test.views["x"][5:] ** 3, modality="new x")
+        ...     (hits,) = collection.search(data.test.views["y"][0], modality="y", into="x", k=10)
+        ...     len(hits), collection.modalities
+        (10, ('x', 'y', 'new x'))
+        """
+        caller = "Collection.extend"
+        model = model_of(hasher, caller=caller)
+        with self._writing(caller) as (snapshot, after_commit):
+            check_extends(self._current_model(snapshot), model, snapshot.fused, caller=caller)
+            data, model = copy_model(self._with_kept_featurizers(model, caller=caller))
+            new = [m for m in model.modalities if m not in snapshot.modalities]
+            store_model(self._db, data, model.n_bits)
+            set_meta(
+                self._db,
+                {
+                    "modalities": json.dumps([*snapshot.modalities, *new]),
+                    "generation": next_generation(snapshot.generation),
+                },
+            )
             after_commit += [self._reload, lambda: self._use_model(data, model)]
 
     def _reload(self) -> None:

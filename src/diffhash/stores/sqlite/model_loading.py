@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...errors import CollectionFileError, FeatureCountError, ModelFileError, ParameterError
 from ...featurizers.registry import is_built_in
 from ...maps.kernel import KernelMap
@@ -15,10 +17,12 @@ from ...model import HashModel
 from ...model.featurizer_state import add_featurizers
 from ...native.argument_checks import MAX_BITS
 from ...validation import check_count, known_modality
+from ..fused_objects import check_can_fuse
 from .sqlite_errors import FOREIGN_ERRORS
 
 __all__ = [
     "check_description",
+    "check_extends",
     "check_featurizers",
     "check_n_bits",
     "copy_model",
@@ -134,6 +138,37 @@ def check_n_bits(model: HashModel, *, caller: str) -> None:
             f"{caller}: a collection holds codes of at most {MAX_BITS} bits, the model makes {model.n_bits}. "
             "Fit one with fewer bits. Nothing was written."
         )
+
+
+def check_extends(old: HashModel, new: HashModel, fused: str | None, *, caller: str) -> None:
+    """Raise unless the new model makes the same codes in all modalities of the old one, and has more modalities."""
+    lost = [m for m in old.modalities if m not in new.modalities]
+    changed = [m for m in old.modalities if m not in lost and not _same_function(old, new, m)]
+    if lost or changed or new.n_bits != old.n_bits:
+        what = f"lacks {', '.join(map(repr, lost))}" if lost else "makes other codes than the stored ones"
+        raise ParameterError(
+            f"{caller}: the new model {what}. Give what extend of the collection's own hasher returned; "
+            "refit takes any model and encodes everything again. Nothing was changed."
+        )
+    if set(new.modalities) == set(old.modalities):
+        raise ParameterError(
+            f"{caller}: the model has no other modalities than the collection has. Nothing was changed."
+        )
+    if fused is not None:
+        check_can_fuse(new, fused, caller=caller)
+
+
+def _same_function(old: HashModel, new: HashModel, modality: str) -> bool:
+    """Whether two models have the same hash function for a modality."""
+    (a, arrays_a), (b, arrays_b) = old.maps[modality].state(), new.maps[modality].state()
+    arrays_a = {**arrays_a, "P": old.projections[modality], "T": old.thresholds[modality]}
+    arrays_b = {**arrays_b, "P": new.projections[modality], "T": new.thresholds[modality]}
+    return (
+        type(old.maps[modality]) is type(new.maps[modality])
+        and a == b
+        and arrays_a.keys() == arrays_b.keys()
+        and all(np.array_equal(array, arrays_b[name]) for name, array in arrays_a.items())
+    )
 
 
 def check_description(n_bits: Any, modalities: Any, *, caller: str) -> tuple[int, tuple[str, ...]]:
