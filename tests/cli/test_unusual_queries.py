@@ -74,3 +74,11 @@ def test_words_for_a_collection_of_features_are_told_to_use_a_file(files, tmp_pa
 
     assert (status, out) == (1, "")
     assert "Ask with features: --vector FILE." in err
+
+
+def test_words_for_a_modality_without_a_featurizer_are_refused(numbered, capsys):
+    status, out, err = run(capsys, "search", numbered, "stars", "--modality", "x")
+
+    assert (status, out) == (1, "")
+    assert "featurizer" in err
+    assert "unexpected" not in err

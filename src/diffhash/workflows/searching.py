@@ -219,7 +219,8 @@ def _query(
 def _words_are_known(model: HashModel, text: str, raw: Mapping[str, Any]) -> bool:
     """Whether the featurizer knows something of a text, so that its code says something."""
     name = next(name for name, given in raw.items() if given == [text])
-    featurizer = model.featurizers[name]
+    # Without a featurizer, featurize below says what is wrong.
+    featurizer = model.featurizers.get(name)
     if hasattr(featurizer, "recognizes"):
         return bool(featurizer.recognizes([text])[0])
     return bool(abs(model.featurize([text], modality=name)).sum())
