@@ -42,8 +42,9 @@ from ..validation import (
     check_number,
     check_seed,
 )
-from .base import BaseHasher, Learned, TrainingData
+from .base import BaseHasher
 from .map_parameters import MapSettings
+from .training_data import Learned, TrainingData
 
 __all__ = ["SpectralHasher"]
 

@@ -16,7 +16,8 @@ from ...model import FitReport, HashModel
 from ...pairs.couples import ResolvedCouples
 from ...types import FloatArray
 from ...validation import by_modality, check_choice, check_count, check_number, check_seed
-from ..base import BaseHasher, Learned, TrainingData
+from ..base import BaseHasher
+from ..training_data import Learned, TrainingData
 from .fit_options import FitOptions, RefinedFit, ViewOptions
 from .label_fit import classes_are_tiny, fit_labels, list_pairs_of_tiny_classes
 from .pair_fit import fit_pairs
