@@ -158,6 +158,7 @@ class BaseHasher(FittedHasher, ABC):
             source.form.modalities,
             dict(zip(source.form.modalities, source.form.n_features, strict=True)),
         )
+        self._stream = None
         return self
 
     def calibrate(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
