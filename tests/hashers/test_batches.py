@@ -385,9 +385,11 @@ def test_a_failed_partial_fit_changes_nothing():
     assert set(views) == set(hasher.modalities_)
 
 
-def test_fit_begins_a_new_stream():
+@pytest.mark.parametrize("in_batches", [False, True])
+def test_fit_begins_a_new_stream(in_batches):
     views, pairs, batches = problem("aligned", 2, split([50, 100], N))
-    hasher = stream(dh.DiffHash(4), batches[:2]).fit(views, pairs)
+    hasher = stream(dh.DiffHash(4), batches[:2])
+    hasher = hasher.fit_batches(batches) if in_batches else hasher.fit(views, pairs)
 
     hasher.partial_fit(*batches[2])
 

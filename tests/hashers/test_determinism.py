@@ -7,7 +7,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import diffhash as dh
-from diffhash.hashers import base
+from diffhash.hashers import training_data
 from diffhash.model import HashModel
 from diffhash.model.file import read_model, write_model
 
@@ -40,7 +40,7 @@ def equal_bits(one, other, views):
 @pytest.mark.parametrize("make", HASHERS.values(), ids=HASHERS.keys())
 def test_many_objects_give_equal_bytes_for_equal_threads_and_equal_codes_otherwise(make):
     """With more than 20,000 objects BLAS may use several threads, which sum in another order."""
-    n = base._FEW_OBJECTS + 500
+    n = training_data._FEW_OBJECTS + 500
     views, pairs = views_of(np.arange(n) % 20, (36, 24)), dh.Pairs.aligned(n)
 
     one, two, again = (fit_with(n_threads, make, views, pairs) for n_threads in (1, 2, 2))
@@ -53,7 +53,7 @@ def test_many_objects_give_equal_bytes_for_equal_threads_and_equal_codes_otherwi
 
 def test_the_bits_of_refined_codes_hardly_depend_on_the_threads(monkeypatch):
     """The limit is lowered and the settings are fixed: otherwise this takes minutes."""
-    monkeypatch.setattr(base, "_FEW_OBJECTS", 500)
+    monkeypatch.setattr(training_data, "_FEW_OBJECTS", 500)
     labels = np.arange(600) % 5
     views, pairs = views_of(labels, (80, 60)), dh.Pairs.from_labels(labels, labels)
     settings = {"features": "linear", "ridge": 0.01, "penalty": 0.01, "negative_target": -1.0}

@@ -59,6 +59,17 @@ def test_gradient_is_that_of_the_loss(listed, n_bits, seed):
     assert (moved[0] - moved[1]) / 2e-5 == pytest.approx(expected, rel=1e-4, abs=1e-7)
 
 
+def test_rows_of_one_object_are_not_compared_with_each_other():
+    """Two pictures and two captions of one object are four positive pairs; two of them share no row."""
+    n_rows = (3, 3)
+    couples = ResolvedCouples(n_rows, (couple((0, 1), [(0, 0), (0, 1), (1, 0), (1, 1)], n_rows),))
+
+    value, gradients = ContrastiveLoss(couples, 4, 1.0, random_state=0)(relaxed(n_rows, 4, 0))
+
+    assert value == pytest.approx(0.0)
+    assert all(np.allclose(gradient, 0.0) for gradient in gradients)
+
+
 def test_pairs_within_a_modality_are_not_compared_with_themselves():
     n_rows = (6,)
     couples = ResolvedCouples(n_rows, (couple((0, 0), [(0, 1), (1, 2), (3, 4)], n_rows),))

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import diffhash as dh
+from diffhash.learning.couple_costs import CoupleCosts
 from diffhash.learning.histograms import grid_edges
-from diffhash.learning.joint_thresholds import CoupleCosts, couple_thresholds, search_couples
+from diffhash.learning.joint_thresholds import couple_thresholds, search_couples
 from diffhash.learning.thresholds import ThresholdSettings, choose_thresholds, joint_cost
 from diffhash.pairs.couples import ResolvedCouple, ResolvedCouples
 
@@ -175,3 +176,18 @@ def test_thresholds_that_do_not_depend_on_pairs(rng, method):
 
     expected = [np.zeros(3) if method == "zero" else -np.median(v, axis=0) for v in values]
     np.testing.assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("shape", ["complete", "star"])
+def test_very_many_modalities_have_thresholds(shape, rng):
+    """More couples than a grid has edges, and more modalities than an array has axes."""
+    n_modalities = 24 if shape == "complete" else 70
+    shared = rng.normal(size=(30, 2))
+    views = {f"m{u}": shared @ rng.normal(size=(2, 2)) for u in range(n_modalities)}
+    pairs = dh.Pairs.aligned(30)
+    couples = pairs if shape == "complete" else {("m0", m): pairs for m in list(views)[1:]}
+
+    hasher = dh.DiffHash(n_bits=2, n_bins=8).fit(views, couples)
+
+    bits = [dh.codes.unpack(hasher.encode(X, modality=m), 2) for m, X in views.items()]
+    assert all(np.all((each.mean(axis=0) > 0.02) & (each.mean(axis=0) < 0.98)) for each in bits)

@@ -23,7 +23,16 @@ reports = st.builds(
     st.none() | scores,
     st.lists(st.builds(Tried, st.text(max_size=9), scores), max_size=4).map(tuple),
     st.lists(st.text(max_size=9), max_size=3).map(tuple),
+    st.dictionaries(
+        st.sampled_from(["features", "metric", "width", "ridge"]),
+        st.dictionaries(st.text(max_size=5), st.text(max_size=5) | scores, max_size=3),
+    ),
 )
+
+
+def _with_settings(settings):
+    fields = {"chosen": "a", "measure": "b", "expected": 0, "chance": 0, "tried": [], "notes": []}
+    return json.dumps(fields | {"settings": settings}).encode()
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +72,12 @@ def test_a_report_has_no_markup_of_its_own(report):
         json.dumps(
             {"chosen": "a", "measure": "b", "expected": 0, "chance": 0, "tried": [], "notes": 3}
         ).encode(),
+        _with_settings([]),
+        _with_settings({"n_bits": {"x": 3}}),
+        _with_settings({"ridge": 3}),
+        _with_settings({"ridge": {"x": True}}),
+        _with_settings({"ridge": {"x": float("nan")}}),
+        _with_settings({"ridge": {"x": 10**400}}),
     ],
 )
 def test_damaged_bytes_are_an_error(data):

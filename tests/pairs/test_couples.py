@@ -131,6 +131,7 @@ ROWS = dict.fromkeys(["x", "y", "z", "w"], 4)
     [
         (lambda: dh.Pairs.from_ids([1, 2]), PairsError, "dict of ids by modality.*got list"),
         (lambda: dh.Pairs.from_ids({}), PairsError, "an empty dict"),
+        (lambda: dh.Pairs.from_ids({"a": [1], "b": []}), PairsError, "the ids of 'b' are empty"),
         (lambda: dh.Pairs.from_ids(np.arange(3)), PairsError, "got ndarray"),
         (lambda: dh.Pairs.from_ids({1: [1]}), PairsError, "must be strings"),
         (lambda: dh.Pairs.from_ids({"x": [[1, 0]], "y": [[0, 1]]}), PairsError, "one id for each row"),

@@ -23,16 +23,19 @@ def softmax_loss(codes, couples, contrast):
                 * sum(x * y for x, y in zip(codes[u][a], codes[v][b], strict=True))
             )
 
-        def shares(a, b, i=i, j=j, within=u == v):
-            shared = i[a] == i[b] or j[a] == j[b]
-            return shared or (within and (i[a] == j[b] or j[a] == i[b]))
+        positive = set(zip(i, j, strict=True)) | (set(zip(j, i, strict=True)) if u == v else set())
+
+        def left_out(a, b, i=i, j=j, within=u == v, positive=positive):
+            """Whether row i[a] is not compared with row j[b]."""
+            if a == b:
+                return False
+            return (i[a], j[b]) in positive or (within and (i[a] == j[b] or j[a] == i[b]))
 
         for a, weight in enumerate(weights):
-            others = [b for b in range(len(i)) if b == a or not shares(a, b)]
             own = similarity(i[a], j[a])
             ways = (
-                (similarity(i[a], j[b]) - own for b in others),
-                (similarity(i[b], j[a]) - own for b in others),
+                (similarity(i[a], j[b]) - own for b in range(len(i)) if not left_out(a, b)),
+                (similarity(i[b], j[a]) - own for b in range(len(i)) if not left_out(b, a)),
             )
             loss = sum(math.log(sum(map(math.exp, way))) for way in ways)
             total += couple.weight / mean * weight / sum(weights) * loss

@@ -1,4 +1,4 @@
-"""What all hashers share: checking the input of ``fit``, and access to the model that was learned.
+"""What all hashers share: the ways to learn a model.
 
 A hasher is a scikit-learn estimator: ``__init__`` stores the parameters untouched, ``fit`` checks
 them and learns a :class:`~diffhash.model.HashModel`, which does the rest.
@@ -6,92 +6,37 @@ them and learns a :class:`~diffhash.model.HashModel`, which does the rest.
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.base import clone
 
-from ..errors import NotFittedError, ParameterError, UnknownModalityError
-from ..featurizers.base import Featurizer
+from ..errors import ParameterError, UnknownModalityError
 from ..learning.batches import Source
-from ..learning.block_source import BlockSource, Rows
 from ..learning.passes import CollectPass
 from ..learning.sample_keys import sample_limit
 from ..learning.source_registry import open_batches, open_views
-from ..learning.stream import Stream
-from ..maps import FeatureMap
-from ..model import FusedCodes, HashModel
+from ..model import HashModel
 from ..model.hash_model import FUSION_SLOPES
 from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
-from ..pairs.couples import ResolvedCouples, couples_to_learn, name_couples, resolve_couples
-from ..pairs.resolved import ResolvedPairs
-from ..threads import blas_libraries, one_blas_thread
-from ..types import CodeArray, FloatArray, Views
-from ..validation import check_count, check_features, check_flag, check_learnable, check_view
+from ..pairs.couples import couples_to_learn
+from ..threads import blas_libraries
+from ..types import Views
+from ..validation import check_count, check_features, check_flag
 from .calibration import fusion_slopes, held_out_values
+from .fitted import FittedHasher
 from .held_out_counts import held_out_calibration
+from .training_data import Learned, TrainingData, check_training_data, few_threads
 
-__all__ = ["BaseHasher", "HasherNotFittedError", "Learned", "TrainingData", "block_source"]
-
-#: With at most this many objects, fit uses one BLAS thread.
-_FEW_OBJECTS = 20_000
+__all__ = ["BaseHasher"]
 
 
-class HasherNotFittedError(NotFittedError, SklearnNotFittedError):
-    """The hasher was used before ``fit``; also an error of scikit-learn, so that its tools know it."""
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Checked input of ``fit``: the views and the pairs of each couple of them.
-
-    Attributes
-    ----------
-    modalities : tuple of str
-    views : dict by modality, float arrays or CSR
-    couples : ResolvedCouples
-        Modalities have the numbers that they have in ``modalities``.
-    """
-
-    modalities: tuple[str, ...]
-    views: dict[str, Any]
-    couples: ResolvedCouples
-
-    @property
-    def pairs(self) -> ResolvedPairs:
-        """The pairs of the only couple, from the first modality to the last."""
-        pairs = self.couples.only
-        assert pairs is not None, "there are several couples"
-        return pairs
-
-
-@dataclass(frozen=True)
-class Learned:
-    """Result of learning: for every modality a map, a projection matrix and thresholds.
-
-    Attributes
-    ----------
-    maps, projections, thresholds : dicts by modality
-        Projections of shape (n_bits, n_features_out), thresholds of shape (n_bits,).
-    extra : dict
-        Further arrays by name, see :attr:`BaseHasher.extra_attributes`.
-    """
-
-    maps: dict[str, FeatureMap]
-    projections: dict[str, FloatArray]
-    thresholds: dict[str, FloatArray]
-    extra: dict[str, FloatArray]
-
-
-class BaseHasher(BaseEstimator, ABC):
+class BaseHasher(FittedHasher, ABC):
     """Base of all hashers; see a subclass for the parameters.
 
     Attributes
@@ -122,9 +67,6 @@ class BaseHasher(BaseEstimator, ABC):
     n_bits: int
     #: Weights of couples of modalities; methods that learn from one couple only do not have the parameter.
     couple_weights: Mapping[tuple[str, str], float] | None = None
-    model_: HashModel
-    #: What partial_fit has accumulated.
-    _stream: Stream | None
 
     def fit(
         self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs], *, calibrate: bool = False
@@ -216,6 +158,7 @@ class BaseHasher(BaseEstimator, ABC):
             source.form.modalities,
             dict(zip(source.form.modalities, source.form.n_features, strict=True)),
         )
+        self._stream = None
         return self
 
     def calibrate(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
@@ -333,7 +276,7 @@ class BaseHasher(BaseEstimator, ABC):
         )
 
     def _fit_model(self, data: TrainingData) -> HashModel:
-        with _few_threads(data):
+        with few_threads(data):
             learned = self._learn(data)
         return self._new_model(learned, data.modalities, {m: int(X.shape[1]) for m, X in data.views.items()})
 
@@ -356,7 +299,7 @@ class BaseHasher(BaseEstimator, ABC):
     def _calibrated(self, data: TrainingData, model: HashModel, caller: str) -> HashModel:
         """The model with what a second fit says about it."""
         second = self._second_hasher(model)
-        with _few_threads(data):
+        with few_threads(data):
             held_out = held_out_values(
                 data, model, second._learn, getattr(self, "random_state", 0), caller=caller
             )
@@ -403,169 +346,3 @@ class BaseHasher(BaseEstimator, ABC):
     @property
     def _caller(self) -> str:
         return f"{type(self).__name__}.fit"
-
-    @property
-    def modalities_(self) -> tuple[str, ...]:
-        """Names of the modalities, in the order of ``fit``."""
-        return self._fitted("modalities_").modalities
-
-    @property
-    def n_features_in_(self) -> dict[str, int]:
-        """Number of features of each modality."""
-        return self._fitted("n_features_in_").n_features
-
-    @property
-    def maps_(self) -> dict[str, FeatureMap]:
-        """Fitted feature maps by modality."""
-        return self._fitted("maps_").maps
-
-    @property
-    def projections_(self) -> dict[str, FloatArray]:
-        """Projection matrices by modality."""
-        return self._fitted("projections_").projections
-
-    @property
-    def thresholds_(self) -> dict[str, FloatArray]:
-        """Thresholds by modality."""
-        return self._fitted("thresholds_").thresholds
-
-    @property
-    def featurizers_(self) -> dict[str, Featurizer]:
-        """Featurizers by modality; a modality may have none."""
-        return self._fitted("featurizers_").featurizers
-
-    def project(self, X: Any, modality: str | None = None) -> FloatArray:
-        """Real values whose signs are the bits; see :meth:`HashModel.project`."""
-        return self._fitted("project").project(X, modality)
-
-    def encode(self, X: Any, modality: str | None = None) -> CodeArray:
-        """Binary codes of objects of one modality; see :meth:`HashModel.encode`."""
-        return self._fitted("encode").encode(X, modality)
-
-    def encode_fused(self, views: Mapping[str, Any], ids: Mapping[str, Any] | None = None) -> FusedCodes:
-        """One code per object from all modalities that it has; see :meth:`HashModel.encode_fused`."""
-        return self._fitted("encode_fused").encode_fused(views, ids)
-
-    def featurize(self, raw: Any, modality: str | None = None) -> Any:
-        """Features of raw objects; see :meth:`HashModel.featurize`."""
-        return self._fitted("featurize").featurize(raw, modality)
-
-    def encode_raw(self, raw: Any, modality: str | None = None) -> CodeArray:
-        """Binary codes of raw objects; see :meth:`HashModel.encode_raw`."""
-        return self._fitted("encode_raw").encode_raw(raw, modality)
-
-    def set_featurizers(self, featurizers: Mapping[str, Featurizer]) -> Self:
-        """Keep featurizers with the fitted model, in memory and in its file.
-
-        Parameters
-        ----------
-        featurizers : dict by modality
-            The ones that made the features of ``fit``; a modality may be left out. They replace
-            all that were set before, and a new ``fit`` removes them.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        FeatureCountError
-            If a featurizer gives another number of features than the model was fitted on.
-
-        Examples
-        --------
-        >>> import diffhash as dh
-        >>> texts = ["white star", "black star", "white king", "black king"]
-        >>> words = dh.featurizers.TfidfFeatures().fit(texts)
-        >>> views = {"text": words.transform(texts), "colour": [[1, 0], [0, 0], [1, 1], [0, 1]]}
-        >>> hasher = dh.DiffHash(n_bits=2).fit(views, dh.Pairs.aligned(4))
-        >>> hasher = hasher.set_featurizers({"text": words})
-        >>> hasher.encode_raw(["a white queen"], modality="text").shape
-        (1, 1)
-        """
-        self.model_ = self._fitted("set_featurizers").with_featurizers(featurizers)
-        return self
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to a file (``.dhm``) that :func:`diffhash.load` reads.
-
-        The file appears whole or not at all. An old model of that name is replaced, a file of another kind never.
-        """
-        self._fitted("save").save(path)
-
-    def _fitted(self, name: str) -> HashModel:
-        """The model, or an error that names the attribute or method that was used."""
-        model: HashModel | None = getattr(self, "model_", None)
-        if model is None:
-            who = type(self).__name__
-            raise HasherNotFittedError(f"{who}.{name}: this {who} is not fitted yet. Call fit first.")
-        return model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "model_" in self.__dict__ or self.__dict__.get("_stream") is not None
-
-    def __getattr__(self, name: str) -> Any:
-        # After partial_fit the model is made when somebody asks for it, not after every batch.
-        if name == "model_" and self.__dict__.get("_stream") is not None:
-            self.model_ = self._model_of_stream(self._stream)
-            return self.model_
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def _model_of_stream(self, stream: Any) -> HashModel:
-        """The model of what partial_fit has accumulated."""
-        raise NotImplementedError
-
-
-def block_source(
-    hasher: BaseHasher,
-    views: Mapping[str, Rows],
-    pairs: Any,
-    progress: Callable[[int, int], None] | None = None,
-) -> BlockSource:
-    """Rows that are read in blocks, such as those of large files, as a source for :meth:`BaseHasher.fit_batches`.
-
-    Parameters
-    ----------
-    hasher : BaseHasher
-        Says which pairs are needed.
-    views : dict of Rows by modality
-    pairs : Pairs, or {(modality, modality): Pairs}
-        Row numbers are those of all rows.
-    progress : function, optional
-        Called with the number of rows that were read in a pass, and the number of all rows.
-    """
-    caller = f"{type(hasher).__name__}.fit_batches"
-    named = name_couples(pairs, list(views), caller=caller)
-    n_rows = {m: views[m].shape[0] for m in named.modalities}
-    couples = resolve_couples(
-        named, n_rows, hasher.couple_weights, caller=caller, need_negatives=hasher._needs_negatives()
-    )
-    rows = [views[m] for m in named.modalities]
-    return BlockSource(named.modalities, rows, couples, caller=caller, progress=progress)
-
-
-def _few_threads(data: TrainingData) -> AbstractContextManager[Any]:
-    """With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores."""
-    n_objects = max(X.shape[0] for X in data.views.values())
-    return one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext()
-
-
-def check_training_data(
-    views: Any, pairs: Any, *, caller: str, need_negatives: bool, couple_weights: Any = None
-) -> TrainingData:
-    """Check the arguments of ``fit`` before anything is computed."""
-    if not isinstance(views, Mapping) or not views:
-        raise UnknownModalityError(
-            f"{caller}: views must be a dict of arrays by modality, such as "
-            f'{{"image": X, "text": Y}}, got {type(views).__name__}.'
-        )
-    for name in views:
-        if not isinstance(name, str) or not name:
-            raise UnknownModalityError(f"{caller}: names of modalities must be strings, got {name!r}.")
-    named = name_couples(pairs, list(views), caller=caller)
-    arrays = {m: check_view(views[m], caller=caller, modality=m) for m in named.modalities}
-    for m, array in arrays.items():
-        check_learnable(array, caller=caller, modality=m)
-    n_rows = {m: X.shape[0] for m, X in arrays.items()}
-    couples = resolve_couples(named, n_rows, couple_weights, caller=caller, need_negatives=need_negatives)
-    return TrainingData(named.modalities, arrays, couples)

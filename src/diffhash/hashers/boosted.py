@@ -16,8 +16,9 @@ from ..maps import FeatureMap, MappedView
 from ..maps.learning_space import LearningSpace, learning_space, plain_view
 from ..types import FloatArray
 from ..validation import check_count, check_number, check_seed
-from .base import BaseHasher, Learned, TrainingData
+from .base import BaseHasher
 from .map_parameters import linear_settings
+from .training_data import Learned, TrainingData
 
 __all__ = ["BoostedHash"]
 

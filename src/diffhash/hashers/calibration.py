@@ -17,7 +17,7 @@ from ..pairs.objects import hold_out_couples
 from ..types import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from .base import Learned, TrainingData
+    from .training_data import Learned, TrainingData
 
 __all__ = ["HeldOutValues", "fusion_slopes", "held_out_values"]
 

@@ -42,8 +42,9 @@ from ..validation import (
     check_number,
     check_seed,
 )
-from .base import BaseHasher, Learned, TrainingData
+from .base import BaseHasher
 from .map_parameters import MapSettings
+from .training_data import Learned, TrainingData
 
 __all__ = ["SpectralHasher"]
 
@@ -118,7 +119,8 @@ class SpectralHasher(BaseHasher):
 
         Notes
         -----
-        The first call begins anew after :meth:`fit`. What has accumulated is not saved with the model.
+        The first call begins anew after :meth:`fit` and :meth:`fit_batches`. What has accumulated is not saved with
+        the model.
         :class:`KernelDiffHash` learns its landmarks and distances from the first batch and keeps them.
         ``statistic="difference"`` needs several passes and is refused.
 

@@ -9,8 +9,8 @@ its pairs of
 The squared loss (:mod:`.pair_loss`) treats all dissimilar pairs alike. This one is mostly about those that are
 nearer than the partner, which are the ones that a search returns before it.
 
-Pairs are compared within blocks of a bounded number, so that the cost is linear in their number. A pair that
-shares an object with another one is not compared with it: both may be right.
+Pairs are compared within blocks of a bounded number, so that the cost is linear in their number. The sums leave out
+similarities of other rows that are a positive pair, too, such as two pictures and two captions of one object.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ def can_be_contrasted(couples: ResolvedCouples) -> bool:
 
 @dataclass(frozen=True)
 class _Block:
-    """Pairs of one couple: their rows, their weights, and which of them share an object."""
+    """Pairs of one couple: their rows, their weights, and which similarities are left out."""
 
     sides: tuple[int, int]
     index: PairIndex
     weights: FloatArray
-    shared: tuple[IntArray, IntArray] | None
+    left_out: tuple[IntArray, IntArray] | None
 
 
 class ContrastiveLoss:
@@ -94,8 +94,8 @@ class ContrastiveLoss:
             x, y = codes[u][i], codes[v][j]
             similarities = (x @ y.T) * x.dtype.type(self._scale)
             own = np.diagonal(similarities).copy()
-            if block.shared is not None:
-                similarities[block.shared] = -np.inf
+            if block.left_out is not None:
+                similarities[block.left_out] = -np.inf
             weights = block.weights.astype(x.dtype)
             pull = np.zeros_like(similarities)
             for axis in (1, 0):
@@ -109,7 +109,8 @@ class ContrastiveLoss:
             pull[np.diag_indices_from(pull)] -= 2 * weights
             pull *= x.dtype.type(self._scale)
             for side, rows, gradient in ((u, i, pull @ y), (v, j, pull.T @ x)):
-                if block.shared is None:
+                if block.left_out is None:
+                    # Every row occurs once.
                     gradients[side][rows] += gradient
                 else:
                     np.add.at(gradients[side], rows, gradient)
@@ -124,14 +125,25 @@ def _blocks_of(couple: ResolvedCouple, weight: float, rng: np.random.Generator) 
     of_pairs = couple.pairs.positive_weights
     weights = np.ones(n) if of_pairs is None else np.asarray(of_pairs, dtype=np.float64)
     weights = weight * weights / weights.sum()
+    known = _keys(couple, positive)
+    if couple.within:
+        known = np.concatenate([known, _keys(couple, positive[::-1])])
+    known.sort()
     found = []
     for rows in np.array_split(rng.permutation(n), max(1, -(-n // _BLOCK))):
         i, j = positive[0][rows], positive[1][rows]
         same = (i[:, None] == i) | (j[:, None] == j)
         if couple.within:
             same |= (i[:, None] == j) | (j[:, None] == i)
+        of_block = _keys(couple, (i[:, None], j))
+        same |= known[np.minimum(np.searchsorted(known, of_block), len(known) - 1)] == of_block
         np.fill_diagonal(same, val=False)
         first, second = np.nonzero(same)
-        shared = (first, second) if len(first) else None
-        found.append(_Block(couple.sides, (i, j), weights[rows], shared))
+        left_out = (first, second) if len(first) else None
+        found.append(_Block(couple.sides, (i, j), weights[rows], left_out))
     return found
+
+
+def _keys(couple: ResolvedCouple, pairs: PairIndex) -> IntArray:
+    """One number for each pair of rows."""
+    return np.asarray(pairs[0] * np.int64(couple.pairs.n_y) + pairs[1])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,9 @@ from ..errors import ModelFileError
 from ..types import CodeArray
 
 __all__ = ["FitReport", "Tried"]
+
+#: Parameters that settings may have.
+_SETTINGS = ("features", "metric", "width", "ridge")
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,10 @@ class FitReport:
         All candidates. Representations have other scores than codes, and are only compared with each other.
     notes : tuple of str
         What else a user should know, such as fewer landmarks than were asked for.
+    settings : dict of dicts by modality
+        What was chosen for each view, as parameters of RefinedHash: "features", "metric", "width" and "ridge".
+        ``RefinedHash(n_bits, **report.settings)`` does not search for them again. Empty if an older release
+        wrote the model.
 
     Examples
     --------
@@ -55,6 +64,7 @@ class FitReport:
     chance: float | None
     tried: tuple[Tried, ...]
     notes: tuple[str, ...]
+    settings: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict)
 
     def __str__(self) -> str:
         if self.expected is None or self.chance is None:
@@ -77,7 +87,10 @@ class FitReport:
             expected, chance = (
                 None if fields[name] is None else float(fields[name]) for name in ("expected", "chance")
             )
-            return cls(str(fields["chosen"]), str(fields["measure"]), expected, chance, tried, notes)
+            settings = _checked_settings(fields.get("settings", {}))
+            return cls(
+                str(fields["chosen"]), str(fields["measure"]), expected, chance, tried, notes, settings
+            )
         except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
             raise ModelFileError("load: the report in the model is damaged. Save the model again.") from error
 
@@ -93,3 +106,18 @@ class FitReport:
             f"<details><summary>{escape(str(self))}</summary>{notes}"
             f"<table><tr><th>tried</th><th>score on held-out objects</th></tr>{rows}</table></details>"
         )
+
+
+def _checked_settings(settings: Any) -> dict[str, dict[str, str | float]]:
+    """Settings from a file, which may hold anything."""
+    for name, by_modality in settings.items():
+        values = list(by_modality.values())
+        numbers = [value for value in values if type(value) in (int, float)]
+        texts = [value for value in values if type(value) is str]
+        if (
+            name not in _SETTINGS
+            or len(numbers) + len(texts) != len(values)
+            or not all(map(math.isfinite, numbers))
+        ):
+            raise ValueError(f"{name!r} is not a setting")
+    return {name: dict(by_modality) for name, by_modality in settings.items()}

@@ -162,6 +162,10 @@ def group_views(labels: Mapping[str, Any], *, caller: str) -> ViewGroups:
 
 def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:
     array = as_array(labels, f"{caller}: {which}")
+    if array.shape == (0,):
+        raise PairsError(
+            f"{caller}: {which} are empty. Give one for each row; leave out a view without rows."
+        )
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise PairsError(
             f"{caller}: {which} must have the shape (n,) for one label per object, or be bool of shape "

@@ -17,7 +17,7 @@ from .model_files import open_collection
 from .options import FileName, OptionError, check_count
 from .outputs import check_output
 from .progress import Progress, Step, report
-from .results import DuplicatesResult, ItemInfo
+from .search_results import DuplicatesResult, ItemInfo
 
 __all__ = ["duplicates"]
 

@@ -25,8 +25,8 @@ from .object_rows import name_rows
 from .options import FileName, OptionError, PairFiles, check_count, check_files, check_type
 from .pair_files import check_pair_files, read_pair_files
 from .progress import Progress, StepCounter
-from .results import CalibrationCheck, Direction, EvaluateResult
 from .row_relation import RowRelation
+from .search_results import CalibrationCheck, Direction, EvaluateResult
 
 __all__ = ["FUSED", "evaluate"]
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from ..files import FeatureFile
 from ..files.rows import FileRows
 from ..hashers import BaseHasher
-from ..hashers.base import block_source
 from ..hashers.spectral import SpectralHasher
+from ..hashers.training_data import block_source
 from .feature_files import check_not_empty
 from .learn_model import Learned
 from .options import PairFiles

@@ -23,7 +23,7 @@ from .objects import stored_id
 from .options import FileName, FileNames, OptionError, check_count, check_files
 from .outputs import check_page_output
 from .query_notes import filter_notes, no_match_reason, word_notes
-from .results import QueryResult
+from .search_results import QueryResult
 
 __all__ = ["search", "search_to_page"]
 

@@ -16,8 +16,8 @@ from ...model import FitReport, HashModel
 from ...pairs.couples import ResolvedCouples
 from ...types import FloatArray
 from ...validation import by_modality, check_choice, check_count, check_number, check_seed
-from ..base import BaseHasher, Learned, TrainingData
-from .chosen_settings import chosen_parameters
+from ..base import BaseHasher
+from ..training_data import Learned, TrainingData
 from .fit_options import FitOptions, RefinedFit, ViewOptions
 from .label_fit import classes_are_tiny, fit_labels, list_pairs_of_tiny_classes
 from .pair_fit import fit_pairs
@@ -232,6 +232,7 @@ class RefinedHash(BaseHasher):
             fitted.chance,
             tuple(fitted.tried),
             (*self._notes(maps), *_couple_notes(data.modalities, fitted)),
+            _settings(data.modalities, fitted),
         )
         extra = {"losses": np.array(fitted.losses), "report": report.to_array()}
         return Learned(
@@ -244,8 +245,11 @@ class RefinedHash(BaseHasher):
     def _second_hasher(self, model: HashModel) -> Self:
         """The representations and ridges that the first fit chose are the only choices of the second."""
         second = super()._second_hasher(model)
-        if model.report is not None:
-            second.set_params(**chosen_parameters(model.report.chosen, model.modalities))
+        settings = {} if model.report is None else model.report.settings
+        # Settings of an extended model lack the modalities that joined later.
+        if all(set(by_modality) == set(model.modalities) for by_modality in settings.values()):
+            second.set_params(**settings)
+            second._check_parameters()
         return second
 
     def _options(self, data: TrainingData, *, by_label: bool) -> FitOptions:
@@ -326,6 +330,15 @@ def _measure(couples: ResolvedCouples) -> str:
     listed = [c.pairs.positive is not None and c.pairs.negative is not None for c in couples]
     measures = [_NEARER] * any(listed) + [_PRECISION] * (not all(listed))
     return " and ".join(measures)
+
+
+def _settings(modalities: Sequence[str], fitted: RefinedFit) -> dict[str, dict[str, str | float]]:
+    """What was chosen for each view, by parameter and modality."""
+    found: dict[str, dict[str, str | float]] = {}
+    for modality, setting in zip(modalities, fitted.settings, strict=True):
+        for name, value in setting.parameters().items():
+            found.setdefault(name, {})[modality] = value
+    return found
 
 
 def _couple_notes(modalities: Sequence[str], fitted: RefinedFit) -> list[str]:

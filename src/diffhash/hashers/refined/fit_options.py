@@ -12,7 +12,7 @@ from ...maps.representation import Representation
 from ...model import Tried
 from ...types import FloatArray
 
-__all__ = ["FitOptions", "FitProgress", "RefinedFit", "Tried", "ViewOptions"]
+__all__ = ["FitOptions", "FitProgress", "RefinedFit", "Tried", "ViewOptions", "ViewSetting"]
 
 #: Called with the share of the work that is done, 0 to 1, and what is being done.
 FitProgress = Callable[[float, str], None]
@@ -63,6 +63,40 @@ class ViewOptions:
             else:
                 found += [Representation("kernel", m, width) for m in metrics for width in self.widths]
         return found
+
+
+@dataclass(frozen=True)
+class ViewSetting:
+    """What was chosen for one view: representation and ridge.
+
+    Examples
+    --------
+    >>> str(ViewSetting(Representation("kernel", "cosine", 0.25), 0.1))
+    'kernel cosine, width 0.25, ridge 0.1'
+    """
+
+    representation: Representation
+    ridge: float
+
+    def __str__(self) -> str:
+        return f"{self.representation}, ridge {self.ridge:.2g}"
+
+    def parameters(self) -> dict[str, str | float]:
+        """Parameters of RefinedHash that allow only this.
+
+        Examples
+        --------
+        >>> ViewSetting(Representation("linear", "cosine"), 0.1).parameters()
+        {'features': 'linear', 'metric': 'cosine', 'width': 'auto', 'ridge': 0.1}
+        """
+        chosen = self.representation
+        width = "auto" if chosen.features == "linear" else float(chosen.width)
+        return {
+            "features": chosen.features,
+            "metric": chosen.metric,
+            "width": width,
+            "ridge": float(self.ridge),
+        }
 
 
 @dataclass(frozen=True)
@@ -117,8 +151,10 @@ class RefinedFit:
     thresholds : list of float64 arrays of shape (n_bits,)
     tried : list of Tried
         Scores of representations are those of real-valued similarities; scores of bits those of codes.
-    chosen : str
-        Description of the chosen candidate.
+    settings : list of ViewSetting
+        What was chosen for each view.
+    bits : str
+        Description of how bits are made.
     score, chance : float or None
         Score of codes of held-out objects, and the score of codes that say nothing. The score is the mean
         average precision of both directions, which is the mean reciprocal rank if each object has one
@@ -135,8 +171,14 @@ class RefinedFit:
     projections: list[FloatArray]
     thresholds: list[FloatArray]
     tried: list[Tried]
-    chosen: str
+    settings: list[ViewSetting]
+    bits: str
     score: float | None
     chance: float | None
     losses: list[float]
     by_couple: dict[tuple[int, int], float]
+
+    @property
+    def chosen(self) -> str:
+        """Description of the chosen candidate."""
+        return f"{' | '.join(map(str, self.settings))}; {self.bits}"

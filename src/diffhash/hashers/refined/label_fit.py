@@ -18,7 +18,7 @@ from ...learning.label_indicators import couple_indicators, label_indicators
 from ...pairs.couples import ResolvedCouples
 from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray
-from .fit_options import FitOptions, FitProgress, RefinedFit
+from .fit_options import FitOptions, FitProgress, RefinedFit, ViewSetting
 from .score_layer import ScoreLayer, choose_layer
 from .view_choice import choose_views, draw_folds, labelled_pairs, scores_without_folds, targets_of
 
@@ -81,13 +81,13 @@ def fit_labels(
         projections.append(projection)
         thresholds.append(offsets - projection @ fit.regression.mean)
     report(1.0, "done")
-    chosen_views = " | ".join(f"{fit.representation}, ridge {fit.ridge:.1g}" for fit in fits)
     return RefinedFit(
         [fit.map for fit in fits],
         projections,
         thresholds,
         tried,
-        f"{chosen_views}; {layer.description}",
+        [ViewSetting(fit.representation, fit.ridge) for fit in fits],
+        layer.description,
         layer.score,
         layer.chance,
         layer.losses,

@@ -87,10 +87,18 @@ def fit_pairs(
     report(0.8, "fitting all objects")
     fitted, losses = _final_fit(views, couples, setting, bits, options, who)
     report(1.0, "done")
-    description = f"{' | '.join(map(str, setting))}; {bits}"
     maps, projections, thresholds = zip(*fitted, strict=True)
     return RefinedFit(
-        list(maps), list(projections), list(thresholds), tried, description, score, chance, losses, by_couple
+        list(maps),
+        list(projections),
+        list(thresholds),
+        tried,
+        list(setting),
+        str(bits),
+        score,
+        chance,
+        losses,
+        by_couple,
     )
 
 

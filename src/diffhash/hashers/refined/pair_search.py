@@ -14,9 +14,9 @@ from ...maps.representation import Representation
 from ...pairs.couples import ResolvedCouples
 from ...types import FloatArray
 from .couple_scores import CoupleScores, average_scores, code_scores, found_early, weighted_mean
-from .fit_options import FitOptions, FitProgress, Tried
+from .fit_options import FitOptions, FitProgress, Tried, ViewSetting
 from .pair_bits import BitSetting, fit_bits, rotated_settings
-from .pair_trial import DirectionSetting, PairTrial, ViewSetting
+from .pair_trial import DirectionSetting, PairTrial
 
 __all__ = ["choose_bits", "choose_directions", "default_setting"]
 

@@ -29,12 +29,12 @@ from ...pairs.objects import HeldOutCouples
 from ...pairs.resolved import ResolvedPairs
 from ...types import FloatArray, PairIndex
 from .couple_scores import weighted_mean
+from .fit_options import ViewSetting
 
 __all__ = [
     "DirectionSetting",
     "PairTrial",
     "ViewBasis",
-    "ViewSetting",
     "distinct_landmarks",
     "fit_basis",
     "score_similarities",
@@ -46,17 +46,6 @@ _TRIAL_LANDMARKS, _TRIAL_RANK, _TOTAL_TRIAL_RANK = 300, 300, 900
 _TRIAL_LISTED = 20_000
 #: Largest number of directions.
 MAX_DIRECTIONS = 256
-
-
-@dataclass(frozen=True)
-class ViewSetting:
-    """Representation and ridge of one view."""
-
-    representation: Representation
-    ridge: float
-
-    def __str__(self) -> str:
-        return f"{self.representation}, ridge {self.ridge:g}"
 
 
 #: One setting for each view.
