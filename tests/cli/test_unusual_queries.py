@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import diffhash as dh
@@ -74,3 +75,23 @@ def test_words_for_a_collection_of_features_are_told_to_use_a_file(files, tmp_pa
 
     assert (status, out) == (1, "")
     assert "Ask with features: --vector FILE." in err
+
+
+def test_words_find_captions_of_codes_without_a_model(tmp_path, capsys):
+    with dh.Collection.create(tmp_path / "c.dh", n_bits=8, modalities=("image",), words="caption") as c:
+        c.add_codes(np.zeros((2, 1), np.uint8), modality="image", payloads=[{"caption": "frog"}, {"n": 1}])
+
+    status, out, _ = run(capsys, "search", tmp_path / "c.dh", "frogs", "--json")
+    (found,) = json.loads(out)["results"][0]
+    assert (status, found["id"], found["found_by"]) == (0, 0, "words")
+
+    status, out, err = run(capsys, "search", tmp_path / "c.dh", "frogs", "--no-words")
+    assert (status, out) == (1, "")
+    assert "no model" in err
+
+
+def test_words_are_not_matched_for_a_query_of_several_modalities(shapes, photos, capsys):
+    picture = next((photos / "pictures").iterdir())
+    status, out, err = run(capsys, "search", shapes, "circle", "--image", picture, "--words")
+    assert (status, out) == (2, "")
+    assert "--words goes with a query that is TEXT alone" in err
