@@ -95,3 +95,10 @@ def test_words_are_not_matched_for_a_query_of_several_modalities(shapes, photos,
     status, out, err = run(capsys, "search", shapes, "circle", "--image", picture, "--words")
     assert (status, out) == (2, "")
     assert "--words goes with a query that is TEXT alone" in err
+
+
+def test_words_of_a_build_are_fields_of_a_payload(files, tmp_path, capsys):
+    views = [argument for m in ("x", "y") for argument in ("--view", f"{m}={files.folder}/train_{m}.npy")]
+    status, out, err = run(capsys, "build", *views, "--words", "caption", "-o", tmp_path / "o.dh")
+    assert (status, out) == (2, "")
+    assert "--words are fields of the payload: give --payload" in err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,6 +17,7 @@ from ..featurizers import TfidfFeatures
 from ..hashers import BaseHasher
 from ..model import HashModel
 from ..pairs import Pairs
+from ..stores import Collection
 from ..types import FloatArray
 from .captions import Caption, CaptionedPictures, read_captions
 from .kept_work import InterruptedBuild, KeptWork, fingerprint, kept_path, load_kept, save_kept
@@ -31,7 +31,7 @@ from .progress import Progress, StepCounter
 from .results import BuildResult
 from .row_relation import RowRelation
 
-__all__ = ["build_folder", "caption_rows", "picture_rows"]
+__all__ = ["build_folder", "caption_rows", "object_ids", "old_captions", "picture_rows"]
 
 _BLOCK = 256
 #: Most words and groups of letters in the vocabulary. The time of learning grows with its square.
@@ -131,9 +131,8 @@ def build_folder(
         n_objects, data = _write(out, state.learned.model, data, state, progress)
     except KeyboardInterrupt:
         raise InterruptedBuild(state.keep(out, mark)) from None
-    finally:
-        if not isinstance(sys.exception(), KeyboardInterrupt):
-            kept_path(out).unlink(missing_ok=True)
+    # After an error it stays: when its cause is mended, the same call continues from there.
+    kept_path(out).unlink(missing_ok=True)
     return BuildResult(
         path=out,
         objects=n_objects,
@@ -359,9 +358,31 @@ def caption_rows(model: HashModel, data: CaptionedPictures, *, modality: str = "
         if first:
             yield Rows(codes[rows], [caption.picture for caption in captions])
         elif captions:
-            # No picture has such a name: names end in .png or the like.
-            ids = [f"{data.captions[row].picture}#{numbers[row]}" for row in rows]
+            ids = [_caption_id(data.captions[row].picture, int(numbers[row])) for row in rows]
             yield Rows(codes[rows], ids, [caption.payload for caption in captions])
+
+
+def _caption_id(picture: str, number: int) -> str:
+    # No picture has such a name: names end in .png or the like.
+    return picture if number == 1 else f"{picture}#{number}"
+
+
+def object_ids(data: CaptionedPictures) -> list[str]:
+    """Ids of all objects: pictures, and captions after the first one of a picture."""
+    numbered = zip(data.captions, _caption_numbers(data.captions), strict=True)
+    return [*data.pictures, *(_caption_id(caption.picture, n) for caption, n in numbered if n > 1)]
+
+
+def old_captions(store: Collection, data: CaptionedPictures) -> tuple[list[str], list[str]]:
+    """What replaced pictures no longer have: pictures without a caption now, and ids of surplus captions."""
+    counts = Counter(caption.picture for caption in data.captions)
+    surplus = []
+    for name in data.pictures:
+        number = max(counts[name] + 1, 2)
+        while (value := _caption_id(name, number)) in store:
+            surplus.append(value)
+            number += 1
+    return [name for name in data.pictures if not counts[name]], surplus
 
 
 def _caption_numbers(captions: Sequence[Caption]) -> list[int]:
