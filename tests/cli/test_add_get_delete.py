@@ -81,7 +81,10 @@ def test_replaced_pictures_lose_the_captions_that_they_had(copy, more, tmp_path,
     _, out, _ = run(capsys, *add, "--replace")
     assert (json.loads(out)["added"], json.loads(out)["replaced"], json.loads(out)["objects"]) == (0, 4, 64)
     with dh.Collection.open(copy) as c:
-        assert [item.modalities for item in c.get(["new0.png", "new1.png"])] == [("image", "text"), ("image",)]
+        assert [item.modalities for item in c.get(["new0.png", "new1.png"])] == [
+            ("image", "text"),
+            ("image",),
+        ]
         assert c.match_words("cellar tile").unknown == ("cellar", "tile")
         assert c.verify().ok
 

@@ -16,7 +16,7 @@ from ..model import HashModel
 from ..stores import Collection
 from .captions import CaptionedPictures, read_captions
 from .feature_files import naming_bad_rows
-from .folder_build import caption_rows, object_ids, old_captions, picture_rows
+from .folder_rows import caption_rows, object_ids, old_captions, picture_rows
 from .kept_work import InterruptedBuild
 from .model_files import open_collection
 from .new_collection import Rows, add_rows, rows_of
