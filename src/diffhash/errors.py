@@ -144,9 +144,7 @@ class UnreadablePicturesError(InputFileError):
         shown = " ".join(reasons[:_MOST_SHOWN])
         more = f" And {len(reasons) - _MOST_SHOWN:,} more." if len(reasons) > _MOST_SHOWN else ""
         count = "A picture" if len(reasons) == 1 else f"{len(reasons):,} pictures"
-        super().__init__(
-            f"build: {count} cannot be read. {shown}{more} Use `skip` to leave such pictures out."
-        )
+        super().__init__(f"{count} cannot be read. {shown}{more} Use `skip` to leave such pictures out.")
 
 
 class OutputFileError(DiffhashError, OSError):

@@ -63,6 +63,32 @@ def test_pictures_and_captions_are_added_and_found(copy, more, tmp_path, capsys)
     assert "replaced" in out
 
 
+def test_replaced_pictures_lose_the_captions_that_they_had(copy, more, tmp_path, capsys):
+    table = tmp_path / "more.csv"
+    add = ["add", copy, "--images", more, "--captions", table, "--json"]
+    with table.open("a") as file:
+        file.write("new0.png,a night,100\nnew0.png,a cellar,100\n")
+    _, out, _ = run(capsys, *add)
+    assert (json.loads(out)["added"], json.loads(out)["replaced"], json.loads(out)["objects"]) == (6, 0, 66)
+
+    run(capsys, "delete", copy, "new0.png", "new1.png", "new2.png", "new3.png")
+    status, _, err = run(capsys, *add)
+    assert status == 1
+    assert "2 of the objects exist already, for example 'new0.png#2'. Nothing was added" in err
+
+    run(capsys, *add, "--replace")
+    table.write_text("file,caption\nnew0.png,a night\n")
+    _, out, _ = run(capsys, *add, "--replace")
+    assert (json.loads(out)["added"], json.loads(out)["replaced"], json.loads(out)["objects"]) == (0, 4, 64)
+    with dh.Collection.open(copy) as c:
+        assert [item.modalities for item in c.get(["new0.png", "new1.png"])] == [
+            ("image", "text"),
+            ("image",),
+        ]
+        assert c.match_words("cellar tile").unknown == ("cellar", "tile")
+        assert c.verify().ok
+
+
 def test_all_unreadable_pictures_are_in_one_list(copy, more, capsys):
     for name in ("bad1.png", "bad2.png"):
         (more / name).write_bytes(b"not a picture")

@@ -156,6 +156,22 @@ def test_an_interrupted_build_continues(photos, tmp_path, step, kept):
     assert contents[0] == contents[1]
 
 
+def test_kept_work_stays_after_an_error(photos, tmp_path, monkeypatch):
+    learning = LearningOptions("diff", 4)
+    arguments = photos / "pictures", photos / "captions.csv", tmp_path / "o.dh"
+    with pytest.raises(InterruptedBuild):
+        workflows.build_folder(*arguments, learning=learning, progress=interrupted("adding pictures"))
+
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("diffhash.workflows.folder_build.new_collection", full)
+        with pytest.raises(OSError, match="No space"):
+            workflows.build_folder(*arguments, learning=learning)
+    assert "and the learned model were kept" in workflows.build_folder(*arguments, learning=learning).notes[0]
+
+
 def test_kept_work_of_other_data_or_damaged_is_not_used(photos, tmp_path):
     learning = LearningOptions("diff", 4)
     arguments = photos / "pictures", photos / "captions.csv", tmp_path / "o.dh"

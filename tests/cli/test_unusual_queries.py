@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import diffhash as dh
@@ -82,3 +83,30 @@ def test_words_for_a_modality_without_a_featurizer_are_refused(numbered, capsys)
     assert (status, out) == (1, "")
     assert "featurizer" in err
     assert "unexpected" not in err
+
+
+def test_words_find_captions_of_codes_without_a_model(tmp_path, capsys):
+    with dh.Collection.create(tmp_path / "c.dh", n_bits=8, modalities=("image",), words="caption") as c:
+        c.add_codes(np.zeros((2, 1), np.uint8), modality="image", payloads=[{"caption": "frog"}, {"n": 1}])
+
+    status, out, _ = run(capsys, "search", tmp_path / "c.dh", "frogs", "--json")
+    (found,) = json.loads(out)["results"][0]
+    assert (status, found["id"], found["found_by"]) == (0, 0, "words")
+
+    status, out, err = run(capsys, "search", tmp_path / "c.dh", "frogs", "--no-words")
+    assert (status, out) == (1, "")
+    assert "no model" in err
+
+
+def test_words_are_not_matched_for_a_query_of_several_modalities(shapes, photos, capsys):
+    picture = next((photos / "pictures").iterdir())
+    status, out, err = run(capsys, "search", shapes, "circle", "--image", picture, "--words")
+    assert (status, out) == (2, "")
+    assert "--words goes with a query that is TEXT alone" in err
+
+
+def test_words_of_a_build_are_fields_of_a_payload(files, tmp_path, capsys):
+    views = [argument for m in ("x", "y") for argument in ("--view", f"{m}={files.folder}/train_{m}.npy")]
+    status, out, err = run(capsys, "build", *views, "--words", "caption", "-o", tmp_path / "o.dh")
+    assert (status, out) == (2, "")
+    assert "--words are fields of the payload: give --payload" in err

@@ -24,7 +24,7 @@ def fused(by_codes, captioned, by_words, word_ranks, shares):
     """List of (entry, score, in codes, in words), best first; at equal scores codes come first, then words."""
     scores = {}
     for rank, (entry, has_caption) in enumerate(zip(by_codes, captioned, strict=True)):
-        scores[entry] = (1 if has_caption else 2) / (60 + rank)
+        scores[entry] = (1 if has_caption else 1 + max(shares, default=0) ** 2) / (60 + rank)
     for entry, rank, share in zip(by_words, word_ranks, shares, strict=True):
         scores[entry] = scores.get(entry, 0) + 3 * share**2 / (60 + rank)
     first = {entry: place for place, entry in reversed(list(enumerate([*by_codes, *by_words])))}

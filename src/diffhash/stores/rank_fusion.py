@@ -49,7 +49,9 @@ def fuse_rankings(
     .. math:: \frac{1}{60 + c} + \frac{3 s^2}{60 + w},
 
     where a ranking that does not have the entry adds nothing. An object without a caption cannot match
-    words. So that this does not count against it, its second term is equal to its first one.
+    words. So that this does not count against it, its second term is its first one times the square of the
+    largest share: if no caption has a word of the query, words say nothing about any object, and the order is by
+    codes.
 
     Parameters
     ----------
@@ -76,7 +78,7 @@ def fuse_rankings(
     distinct, place = np.unique(entries, return_inverse=True)
     n = len(by_codes)
     scores = np.zeros(len(distinct))
-    scores[place[:n]] += code_score * (2 - captioned)
+    scores[place[:n]] += code_score * (1 + ~captioned * shares.max(initial=0.0) ** 2)
     scores[place[n:]] += word_score
     has_code, has_words = np.zeros((2, len(distinct)), dtype=np.bool_)
     has_code[place[:n]] = has_words[place[n:]] = True

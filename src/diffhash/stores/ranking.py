@@ -50,11 +50,13 @@ class Judgement:
 
 
 def check_options(options: SearchOptions, *, caller: str) -> None:
-    """Raise unless the options that concern the calibration are valid."""
+    """Raise unless the options that concern words and the calibration are valid."""
     if not isinstance(options.rank, str) or options.rank not in _RANKINGS:
         raise ParameterError(
             f'{caller}: rank must be "auto", "hamming" or "asymmetric", got {options.rank!r:.60}.'
         )
+    if options.words is not None and not isinstance(options.words, bool):
+        raise ParameterError(f"{caller}: words must be True, False or None, got {options.words!r:.60}.")
     for name in ("max_false_matches", "expected_matches"):
         value = getattr(options, name)
         if value is not None and not _is_positive(value):

@@ -16,7 +16,7 @@ from ..model import HashModel
 from ..stores import Collection
 from .captions import CaptionedPictures, read_captions
 from .feature_files import naming_bad_rows
-from .folder_build import caption_rows, picture_rows
+from .folder_rows import caption_rows, object_ids, old_captions, picture_rows
 from .kept_work import InterruptedBuild
 from .model_files import open_collection
 from .new_collection import Rows, add_rows, rows_of
@@ -57,7 +57,8 @@ def add_folder(
     images, captions, file_column, caption_column, thumbnails, skip, encoding
         As for :func:`build_folder`.
     replace : bool
-        Replace objects that exist already. By default they are an error, and nothing is added.
+        Replace objects that exist already, with all of their captions. By default they are an error, and nothing
+        is added.
     progress : function, optional
         Called with a :class:`Step`.
     """
@@ -78,22 +79,27 @@ def add_folder(
         if data.captions:
             text = _modality_of(store.model, ("tfidf",), "words")
         if not replace:
-            _check_new(store, data.pictures)
+            _check_new(store, object_ids(data))
         featurizer = store.model.featurizers[image]
         assert isinstance(featurizer, HogFeatures | PictureFeatures)
         kind = PictureKind.drawing if isinstance(featurizer, HogFeatures) else PictureKind.photo
         reader = PictureReader(data.pictures, kind, thumbnails, skip)
         reader.featurizer = featurizer
         counter = StepCounter(progress, "adding pictures", len(data.pictures), "pictures")
-        n_before, stored = len(store), _Stored(store, replace)
+        stored = _Stored(store, replace)
+        known = {value for value in object_ids(data) if value in store} if replace else set()
         stored.add(picture_rows(store.model, data, reader, {}, counter, modality=image), image)
         data = data.without(reader.broken)
         if data.captions:
             stored.add(caption_rows(store.model, data, modality=text), text)
+        if replace:
+            _remove_old_captions(store, data)
+        ids = object_ids(data)
+        n_replaced = sum(value in known for value in ids)
         return AddResult(
             path=Path(collection),
-            added=len(store) - n_before,
-            replaced=len(data.pictures) - (len(store) - n_before) if replace else 0,
+            added=len(ids) - n_replaced,
+            replaced=n_replaced,
             objects=len(store),
             left_out=data.n_left_out,
             seconds=time.perf_counter() - start,
@@ -197,6 +203,15 @@ class _Stored:
             raise InterruptedBuild(
                 f"interrupted. {self._count:,} codes were stored; to continue, add the same files with `replace`"
             ) from None
+
+
+def _remove_old_captions(store: Collection, data: CaptionedPictures) -> None:
+    """Remove captions that replaced pictures had, and no longer have."""
+    uncaptioned, surplus = old_captions(store, data)
+    for name, featurizer in store.model.featurizers.items():
+        if featurizer.kind == "tfidf":
+            store.delete(uncaptioned, modality=name)
+    store.delete(surplus)
 
 
 def _modality_of(model: HashModel, kinds: tuple[str, ...], what: str) -> str:

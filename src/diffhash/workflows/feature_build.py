@@ -103,6 +103,8 @@ def build_features(
     check_type(pair_files, "pair_files", PairFiles)
     check_type(learning, "learning", LearningOptions)
     _check_fused(fused, views)
+    if words and payloads is None:
+        raise OptionError("`words` are fields of the payload: give `payloads`")
     inputs = [*views.values(), *pair_files.names(), *_names(payloads), *([] if model is None else [model])]
     check_collection_output(out, overwrite, inputs)
     if model is None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -20,20 +17,20 @@ from ..model import HashModel
 from ..pairs import Pairs
 from ..types import FloatArray
 from .captions import Caption, CaptionedPictures, read_captions
+from .folder_rows import ROWS_IN_BLOCK, caption_rows, picture_rows
 from .kept_work import InterruptedBuild, KeptWork, fingerprint, kept_path, load_kept, save_kept
 from .learn_model import Learned, learn, make_hasher
 from .model_files import describe_model
-from .new_collection import Rows, add_rows, new_collection
-from .options import SAMPLE, THUMBNAIL, FileName, LearningOptions, OptionError, PictureKind, check_type
+from .new_collection import add_rows, new_collection
+from .options import SAMPLE, FileName, LearningOptions, OptionError, PictureKind, check_type
 from .outputs import check_collection_output
 from .picture_reader import PictureReader
 from .progress import Progress, StepCounter
 from .results import BuildResult
 from .row_relation import RowRelation
 
-__all__ = ["build_folder", "caption_rows", "picture_rows"]
+__all__ = ["build_folder"]
 
-_BLOCK = 256
 #: Most words and groups of letters in the vocabulary. The time of learning grows with its square.
 _MAX_WORDS = 2500
 #: Length of the part of the features that groups of letters make; that of the words has length 1.
@@ -131,9 +128,8 @@ def build_folder(
         n_objects, data = _write(out, state.learned.model, data, state, progress)
     except KeyboardInterrupt:
         raise InterruptedBuild(state.keep(out, mark)) from None
-    finally:
-        if not isinstance(sys.exception(), KeyboardInterrupt):
-            kept_path(out).unlink(missing_ok=True)
+    # After an error it stays: when its cause is mended, the same call continues from there.
+    kept_path(out).unlink(missing_ok=True)
     return BuildResult(
         path=out,
         objects=n_objects,
@@ -248,8 +244,8 @@ def _read_blocks(
     reader: PictureReader, names: list[str], progress: Progress | None
 ) -> Iterator[tuple[list[str], FloatArray]]:
     counter = StepCounter(progress, "reading pictures", len(names), "pictures")
-    for start in range(0, len(names), _BLOCK):
-        block = names[start : start + _BLOCK]
+    for start in range(0, len(names), ROWS_IN_BLOCK):
+        block = names[start : start + ROWS_IN_BLOCK]
         yield reader.read(block)
         counter.advance(len(block))
 
@@ -305,70 +301,3 @@ def _write(
         for n in add_rows(collection, caption_rows(model, data), "text"):
             counter.advance(n)
         return len(collection), data
-
-
-def picture_rows(
-    model: HashModel,
-    data: CaptionedPictures,
-    reader: PictureReader,
-    features: dict[str, FloatArray],
-    counter: StepCounter,
-    *,
-    modality: str = "image",
-) -> Iterator[Rows]:
-    """All pictures in blocks. Those without features were not read yet."""
-    payloads = _picture_payloads(data)
-    names = list(data.pictures)
-    for start in range(0, len(names), _BLOCK):
-        block = names[start : start + _BLOCK]
-        unread = [name for name in block if name not in features and name not in reader.broken]
-        features.update(zip(*reader.read(unread), strict=True))
-        good = [name for name in block if name not in reader.broken]
-        if good:
-            # Taken out, so that features do not pile up in memory.
-            codes = model.encode(np.stack([features.pop(name) for name in good]), modality=modality)
-            yield Rows(codes, good, [_with_thumbnail(payloads[name], name, reader) for name in good])
-        counter.advance(len(block))
-
-
-def _with_thumbnail(payload: dict[str, Any], name: str, reader: PictureReader) -> dict[str, Any]:
-    return payload | {THUMBNAIL: reader.thumbnails_by_name.pop(name)} if reader.thumbnails else payload
-
-
-def _picture_payloads(data: CaptionedPictures) -> dict[str, dict[str, Any]]:
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in data.pictures}
-    for caption in data.captions:
-        rows[caption.picture].append(caption.payload)
-    return {name: _picture_payload(name, own) for name, own in rows.items()}
-
-
-def _picture_payload(name: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The row of the only caption. With several captions: their list, and the fields that agree."""
-    if len(rows) < 2:
-        return dict(rows[0]) if rows else {"file": name}
-    rest = {key: value for key, value in rows[0].items() if all(row.get(key) == value for row in rows)}
-    return rest | {"file": name, "caption": rows[0]["caption"], "captions": [row["caption"] for row in rows]}
-
-
-def caption_rows(model: HashModel, data: CaptionedPictures, *, modality: str = "text") -> Iterator[Rows]:
-    """First captions, which share id and payload with their pictures; then the other ones."""
-    codes = model.encode_raw([caption.text for caption in data.captions], modality=modality)
-    numbers = np.array(_caption_numbers(data.captions))
-    for rows, first in ((np.flatnonzero(numbers == 1), True), (np.flatnonzero(numbers > 1), False)):
-        captions = [data.captions[row] for row in rows]
-        if first:
-            yield Rows(codes[rows], [caption.picture for caption in captions])
-        elif captions:
-            # No picture has such a name: names end in .png or the like.
-            ids = [f"{data.captions[row].picture}#{numbers[row]}" for row in rows]
-            yield Rows(codes[rows], ids, [caption.payload for caption in captions])
-
-
-def _caption_numbers(captions: Sequence[Caption]) -> list[int]:
-    """Number of each caption among those of its picture, from 1 on."""
-    seen: Counter[str] = Counter()
-    numbers = []
-    for caption in captions:
-        seen[caption.picture] += 1
-        numbers.append(seen[caption.picture])
-    return numbers

@@ -83,7 +83,7 @@ def search(
         Order of the hits, see :meth:`diffhash.Collection.search`. Items are always ranked by distance.
     words : bool, optional
         Whether ``text`` is also matched with the words of captions. By default it is, if the collection has a
-        word index.
+        word index and the query is ``text`` alone.
 
     Examples
     --------
@@ -108,6 +108,8 @@ def search(
         raise OptionError("`text` is empty. Give the words to look for")
     if words is not None and text is None:
         raise OptionError("`words` goes with `text`")
+    if words and not (image is None and vector is None):
+        raise OptionError("`words` goes with a query that is `text` alone: leave it out")
     check_count(k, "k", minimum=1)
     if radius is not None:
         check_count(radius, "radius", minimum=0)
@@ -313,7 +315,8 @@ def _check_types(**values: Any) -> None:
 
 def _has_only_words(store: Collection, words: bool | None) -> bool:
     """Whether a text can be matched with captions, but not be encoded."""
-    texts = any(featurizer.kind == _TEXT for featurizer in store.model.featurizers.values())
+    featurizers = store.model.featurizers.values() if store.has_model else ()
+    texts = any(featurizer.kind == _TEXT for featurizer in featurizers)
     return words is not False and not texts and bool(store.word_fields)
 
 

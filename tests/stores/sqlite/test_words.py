@@ -10,10 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import diffhash as dh
-from diffhash.errors import CollectionError, CollectionFileError, FilterError, InputError
+from diffhash.errors import CollectionError, CollectionFileError, FilterError, InputError, ParameterError
 from diffhash.featurizers import TfidfFeatures
 from diffhash.stores import Hit
 from diffhash.stores.caption_words import words_of
+from diffhash.stores.sqlite import searching
 
 from .helpers import codes, sql, to_format_1
 
@@ -108,10 +109,6 @@ def test_suggestions(captioned):
     assert match.searched_for == {"frogs": ("frog",), "graen": ("green",)}
     assert match.found
     assert not captioned.match_words("zebra").found
-    with pytest.raises(InputError, match="expected a list of texts"):
-        captioned.search_words("frog")
-    with pytest.raises(InputError, match="expected a list of texts"):
-        captioned.match_words(3)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +184,59 @@ def test_filters_apply_to_words_and_codes(pictured):
     ]
     assert len(hits) == 20
     assert all(hit.payload["n"] < 20 for hit in hits)
+
+
+def test_a_radius_limits_what_codes_find_and_not_what_words_find(pictured):
+    collection, texts = pictured
+    every = collection.search_raw(["red apple"], modality="text", into="image", k=40)[0]
+    radius = sorted(hit.distance for hit in every)[5]
+    found = collection.search_raw(["red apple"], modality="text", into="image", k=40, radius=radius)[0]
+    matching = {i for i in range(30) if set(texts[i].split()) & {"red", "apple"}}
+    assert set(ids(found)) == matching | {hit.id for hit in every if hit.distance <= radius}
+    for hit in found:
+        near = hit.distance <= radius
+        assert hit.found_by == ("words" if not near else "both" if hit.id in matching else "codes")
+    assert {"words", "both"} <= {hit.found_by for hit in found}
+
+
+def test_objects_without_a_caption_do_not_come_first_if_no_caption_has_the_words(pictured):
+    collection, _ = pictured
+    # The model recognizes the groups of letters, but no caption is close.
+    text = "applehouse"
+    assert not collection.match_words(text).found
+    together = collection.search_raw([text], modality="text", into="image", k=40)[0]
+    alone = collection.search_raw([text], modality="text", into="image", k=40, words=False)[0]
+    assert together
+    assert ids(together) == ids(alone)
+
+
+def test_captions_that_change_during_a_search_are_searched_again(pictured, monkeypatch):
+    collection, _ = pictured
+    monkeypatch.setattr(searching, "_SMALL_SCAN", -1)
+    scan, changes = searching._Scan.run, []
+
+    def run(self):
+        if not changes:
+            changes.append("made")
+            with dh.Collection.open(collection.path) as reader:
+                assert reader.word_fields
+            collection.upsert(np.zeros((1, 12)), modality="image", ids=[35], payloads=[{"caption": "zebra"}])
+        return scan(self)
+
+    monkeypatch.setattr(searching._Scan, "run", run)
+    (hits,) = collection.search_raw(["zebra"], modality="text", into="image")
+    assert [(hit.id, hit.found_by) for hit in hits] == [(35, "words")]
+
+
+def test_bad_texts_are_said_and_an_iterator_is_a_list(captioned, pictured):
+    assert ids(captioned.search_words(iter(["frog"]))[0]) == [-(2**63), 3]
+    for texts, message in (("frog", "got str"), (["frog", 3], "got one with int"), (3, "got int")):
+        with pytest.raises(InputError, match=message):
+            captioned.search_words(texts)
+    with pytest.raises(InputError, match="expected a text, got int"):
+        captioned.match_words(3)
+    with pytest.raises(ParameterError, match="words must be True, False or None, got 'yes'"):
+        pictured[0].search_raw(["red"], modality="text", words="yes")
 
 
 def test_neither_words_nor_codes_is_nothing(pictured):

@@ -49,9 +49,17 @@ def add_captions(
     db: Database, fields: Sequence[str], payloads: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> None:
     """Index the captions of new payloads; within a transaction."""
-    rows = list(_entries(fields, payloads))
-    db.executemany("INSERT INTO words (rowid, caption) VALUES (?, ?)", rows)
-    add_to_total(db, CAPTIONS, len(rows), 0)
+    n_rows = 0
+
+    # Counted while they are written: the captions of a whole collection may not fit into memory.
+    def counted() -> Iterator[tuple[int, str]]:
+        nonlocal n_rows
+        for row in _entries(fields, payloads):
+            n_rows += 1
+            yield row
+
+    db.executemany("INSERT INTO words (rowid, caption) VALUES (?, ?)", counted())
+    add_to_total(db, CAPTIONS, n_rows, 0)
 
 
 def remove_captions(db: Database, fields: Sequence[str], payloads: Mapping[int, Mapping[str, Any]]) -> None:

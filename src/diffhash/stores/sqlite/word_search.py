@@ -145,7 +145,8 @@ class WordMixin(ReadMixin):
         (('two', 'frogs', 'aple'), {'frogs': ('frog',), 'aple': ('apple',)})
         """
         caller = "Collection.match_words"
-        _check_texts([text], caller)
+        if not isinstance(text, str):
+            raise InputError(f"{caller}: expected a text, got {type(text).__name__}.")
         with self._reading() as snapshot:
             if not snapshot.words:
                 raise no_words_error(caller)
@@ -177,7 +178,7 @@ class WordMixin(ReadMixin):
             ``distance`` is None and ``found_by`` is "words".
         """
         caller = "Collection.search_words"
-        _check_texts(texts, caller)
+        texts = _as_texts(texts, caller)
         k = check_count(k, "k", caller=caller)
         node = None if where is None else parse(where, caller=caller)
         with self._close_waits(), self._reading() as snapshot:
@@ -263,13 +264,14 @@ class WordMixin(ReadMixin):
         ]
 
 
-def _check_texts(texts: Any, caller: str) -> None:
-    if (
-        isinstance(texts, str)
-        or not isinstance(texts, Iterable)
-        or not all(isinstance(t, str) for t in texts)
-    ):
+def _as_texts(texts: Any, caller: str) -> list[str]:
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
         raise InputError(f"{caller}: expected a list of texts, got {type(texts).__name__}.")
+    listed = list(texts)
+    for text in listed:
+        if not isinstance(text, str):
+            raise InputError(f"{caller}: expected a list of texts, got one with {type(text).__name__}.")
+    return listed
 
 
 def _without_frequent(query: WordQuery, counts: Mapping[str, int]) -> list[list[str]]:
