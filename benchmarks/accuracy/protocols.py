@@ -25,7 +25,8 @@ FUSED_WIDTHS = (16, 32)
 WHY_NOT = (
     "In B and A the database is the training items: in B each is encoded from both views, fused, in A from both views "
     "and its labels, which are one more modality. Queries are the same in all protocols. B and A are measured for our "
-    "methods, with labels, at 16 and 32 bits; without labels the query would be a part of the object that it looks for."
+    "methods, with labels, at 16 and 32 bits, with the first seed, as the training items of C are; without labels the "
+    "query would be a part of the object that it looks for."
 )
 
 

@@ -237,7 +237,8 @@ def score_cell(
             databases[TRAINING] = train, np.arange(task.n_test + task.n_train)
         else:
             databases[TRAINING] = train, task.train_labels
-    if method.family == "ours" and task.train_labels is not None and peer.n_bits in FUSED_WIDTHS:
+    fused = with_training and task.train_labels is not None
+    if fused and method.family == "ours" and peer.n_bits in FUSED_WIDTHS:
         for protocol, codes in fused_databases(peer.hasher, task.train, task.train_labels).items():
             databases[protocol] = dict.fromkeys(test, codes), task.train_labels
     cell: dict[str, Any] = {

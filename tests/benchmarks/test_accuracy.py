@@ -225,12 +225,12 @@ def test_databases_that_are_fused_and_know_their_labels_are_measured_for_our_met
     folder, _ = made
     cells = read(folder, "classes")["cells"]
 
-    def figure(protocol, seed):
-        return cells[f"RefinedHash | 16 | {seed}"][protocol]["both"]["map"]["mean"]
+    def figure(protocol):
+        return cells["RefinedHash | 16 | 0"][protocol]["both"]["map"]["mean"]
 
-    for seed in (0, 1):
-        assert figure("fused", seed) > figure("unseen", seed) - 0.1
-        assert figure("fused with labels", seed) >= figure("fused", seed)
+    assert figure("fused") > figure("unseen") - 0.1
+    assert figure("fused with labels") >= figure("fused")
+    assert "fused" not in cells["RefinedHash | 16 | 1"], "with the first seed only"
     assert "fused" not in cells["RefinedHash | 8 | 0"]
     assert "fused" not in cells["BATCH | 16 | 0"]
     assert "fused" not in read(folder, "pairs")["cells"]["RefinedHash | 16 | 0"]
