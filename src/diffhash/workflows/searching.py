@@ -223,7 +223,7 @@ def _words_are_known(model: HashModel, text: str, raw: Mapping[str, Any]) -> boo
     name = next(name for name, given in raw.items() if given == [text])
     # Without a featurizer, featurize below says what is wrong.
     featurizer = model.featurizers.get(name)
-    if hasattr(featurizer, "recognizes"):
+    if featurizer is not None and hasattr(featurizer, "recognizes"):
         return bool(featurizer.recognizes([text])[0])
     return bool(abs(model.featurize([text], modality=name)).sum())
 
