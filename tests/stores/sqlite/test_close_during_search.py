@@ -9,7 +9,7 @@ import pytest
 
 from diffhash.errors import CollectionError
 from diffhash.search import HammingIndex
-from diffhash.stores.sqlite import searching
+from diffhash.stores.sqlite import scan
 
 from .helpers import codes
 
@@ -18,7 +18,7 @@ from .helpers import codes
 def no_scan_is_small():
     """These small collections are searched as large ones are: without the lock."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searching, "_SMALL_SCAN", -1)
+        patch.setattr(scan, "_SMALL_SCAN", -1)
         yield
 
 

@@ -11,7 +11,7 @@ import pytest
 import diffhash as dh
 from diffhash.errors import UnknownIdError
 from diffhash.search import HammingIndex
-from diffhash.stores.sqlite import searching
+from diffhash.stores.sqlite import scan
 from diffhash.stores.sqlite.string_ids import StringIds
 
 from .helpers import codes
@@ -29,7 +29,7 @@ def no_scan_is_small():
     """These small collections are searched as large ones are: without the lock."""
     # Not the fixture ``monkeypatch``, which tests undo during a search.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searching, "_SMALL_SCAN", -1)
+        patch.setattr(scan, "_SMALL_SCAN", -1)
         yield patch
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import diffhash as dh
 from diffhash.errors import InputError
-from diffhash.stores.sqlite import searching
+from diffhash.stores.sqlite import scan
 from diffhash.stores.sqlite.database import Database
 from tests.test_validation import Tensor
 
@@ -62,7 +62,7 @@ def test_search_arrays_after_changes_through_the_same_collection(filled):
 def test_a_small_collection_is_searched_in_one_transaction(filled, transactions, monkeypatch):
     for small, count in ((True, 1), (False, 2)):
         if not small:
-            monkeypatch.setattr(searching, "_SMALL_SCAN", 119)
+            monkeypatch.setattr(scan, "_SMALL_SCAN", 119)
         transactions.clear()
         hits = filled.search_codes(codes(1), k=200)
         assert len(hits[0]) == 120

@@ -14,7 +14,7 @@ from diffhash.errors import CollectionError, CollectionFileError, FilterError, I
 from diffhash.featurizers import TfidfFeatures
 from diffhash.stores import Hit
 from diffhash.stores.caption_words import words_of
-from diffhash.stores.sqlite import searching
+from diffhash.stores.sqlite import scan
 
 from .helpers import codes, sql, to_format_1
 
@@ -212,8 +212,8 @@ def test_objects_without_a_caption_do_not_come_first_if_no_caption_has_the_words
 
 def test_captions_that_change_during_a_search_are_searched_again(pictured, monkeypatch):
     collection, _ = pictured
-    monkeypatch.setattr(searching, "_SMALL_SCAN", -1)
-    scan, changes = searching._Scan.run, []
+    monkeypatch.setattr(scan, "_SMALL_SCAN", -1)
+    whole_scan, changes = scan.Scan.run, []
 
     def run(self):
         if not changes:
@@ -221,9 +221,9 @@ def test_captions_that_change_during_a_search_are_searched_again(pictured, monke
             with dh.Collection.open(collection.path) as reader:
                 assert reader.word_fields
             collection.upsert(np.zeros((1, 12)), modality="image", ids=[35], payloads=[{"caption": "zebra"}])
-        return scan(self)
+        return whole_scan(self)
 
-    monkeypatch.setattr(searching._Scan, "run", run)
+    monkeypatch.setattr(scan.Scan, "run", run)
     (hits,) = collection.search_raw(["zebra"], modality="text", into="image")
     assert [(hit.id, hit.found_by) for hit in hits] == [(35, "words")]
 

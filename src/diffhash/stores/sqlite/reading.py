@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InputError, UnknownIdError
+from ...search import HammingIndex
 from ...types import CodeArray
 from ...validation import check_count
-from ..filter_syntax import fields_of, parse
+from ..filter_syntax import Node, fields_of, parse
 from ..ids import check_kind, read_ids
 from ..protocol import Item
-from .filter_sql import field_has_value, sample_fields
+from .filter_sql import field_has_value, sample_fields, select_rows
 from .payloads import fetch_payloads
 from .snapshot import Snapshot
 from .stored_model import StoredModel
@@ -168,6 +169,17 @@ class ReadMixin(StoredModel):
         return [
             Item(i, c, payloads.get(key, {})) for i, c, key in zip(ids, codes, keys.tolist(), strict=True)
         ]
+
+    def _index(self, snapshot: Snapshot, modality: str, where: Node | None) -> HammingIndex:
+        """The index of a modality, or of the objects in it that match a filter; within a transaction."""
+        stored = snapshot.modality_codes[modality]
+        if where is None:
+            return stored.index
+        index = self._filters.get(modality, where)
+        if index is None:
+            index = stored.index_of_rows(select_rows(self._db, where, stored))
+            self._filters.put(modality, where, index)
+        return index
 
     def _chosen(self, modality: str | None, snapshot: Snapshot, caller: str) -> tuple[str, ...]:
         """The given modality, or all if it is None."""

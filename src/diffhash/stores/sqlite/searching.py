@@ -8,8 +8,8 @@ comes from one version. A small scan is done under the lock, in the first transa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,103 +17,31 @@ from numpy.typing import NDArray
 from ...codes import check_codes
 from ...errors import InputError, UnknownIdError
 from ...model import HashModel
-from ...search import HammingIndex, RangeResult, asymmetric_search
+from ...search import HammingIndex
 from ...search.calibration import FalseMatchLimit
 from ...types import CodeArray, FloatArray
-from ...validation import as_array, check_count, known_modality
+from ...validation import check_count, known_modality
 from ..filter_syntax import Node, parse
 from ..ids import read_ids
 from ..protocol import Hit, Id
-from ..ranking import Judgement, check_options, judge, match_limit, ranking_scale
+from ..ranking import check_options, judge, match_limit, ranking_scale
 from ..search_options import SearchOptions
-from .filter_sql import select_rows
 from .payloads import fetch_payloads
+from .scan import Found, Query, Scan, checked_query, uses_words, without_silent
 from .snapshot import Snapshot
 from .word_search import (
     NearestCodes,
     SearchedCodes,
     WordMixin,
-    WordRanking,
     fused_entries,
-    fusion_depth,
-    no_words_error,
 )
 
 __all__ = ["SearchMixin"]
 
 #: Number of scans without the lock. If the content changes during each of them, the next one holds the lock.
 _UNLOCKED_SCANS = 2
-#: Number of codes times number of queries. A scan of that size takes about as long as a second transaction.
-_SMALL_SCAN = 20_000
-
-
-class _Query(NamedTuple):
-    """Checked arguments of a search. If k is None, all within the radius are wanted.
-
-    ``leave_out`` is the key of an object that must not be found.
-    """
-
-    codes: CodeArray
-    into: str | None
-    k: int | None
-    where: Node | None
-    caller: str
-    radius: int | None = None
-    leave_out: int | None = None
-    options: SearchOptions = SearchOptions()
-    #: Projections of the queries, to rank by them.
-    values: FloatArray | None = None
-
-
 #: Makes the query of a search within its transaction; None if its codes are of a model that was replaced.
-_MakeQuery: TypeAlias = Callable[[Snapshot], _Query | None]
-
-
-class _Found(NamedTuple):
-    """The best positions of one modality for each query, best first; arrays of shape (q, k)."""
-
-    ids: NDArray[np.int64]
-    distances: NDArray[np.uint16]
-    scores: FloatArray
-
-
-class _Scan(NamedTuple):
-    """What a search scans without the lock: one index for each modality; its ids are positions."""
-
-    query: _Query
-    modalities: tuple[str, ...]
-    indexes: tuple[HammingIndex, ...]
-    #: Version of the content that the indexes hold.
-    version: int
-    #: What the calibration says about hits in each modality.
-    judgements: tuple[Judgement, ...]
-    #: Divisors of the values of the queries; None to rank by distance.
-    scale: FloatArray | None = None
-    #: For each query the objects whose captions match it; None if words are not searched.
-    words: list[WordRanking] | None = None
-
-    def run(self) -> list[_Found]:
-        """Nearest positions in each modality."""
-        query = self.query
-        if query.k is None:
-            assert query.radius is not None  # _query checks it
-            return [_as_rows(index.within(query.codes, query.radius)) for index in self.indexes]
-        k = query.k if query.leave_out is None else query.k + 1
-        if self.words is not None:
-            k = fusion_depth(k)
-        found = []
-        for index, judgement in zip(self.indexes, self.judgements, strict=True):
-            if self.scale is None or query.values is None:
-                near = index.search(query.codes, k)
-                found.append(_Found(near.ids, near.distances, 0.0 - near.distances))
-            else:
-                best = asymmetric_search(index, query.values, k, scale=self.scale, radius=judgement.radius)
-                found.append(_Found(best.ids, best.distances, 0.0 - best.scores))
-        return found
-
-    def is_small(self) -> bool:
-        """Whether it is faster to scan within the transaction."""
-        return sum(map(len, self.indexes)) * len(self.query.codes) <= _SMALL_SCAN
+_MakeQuery: TypeAlias = Callable[[Snapshot], Query | None]
 
 
 class SearchMixin(WordMixin):
@@ -163,7 +91,7 @@ class SearchMixin(WordMixin):
         )
 
     def _search_query(self, codes: Any, options: SearchOptions, *, caller: str) -> list[list[Hit]]:
-        query = _query(codes, options, caller=caller)
+        query = checked_query(codes, options, caller=caller)
         hits = self._search(lambda _: query)
         assert hits is not None  # there is always a query
         return hits
@@ -195,9 +123,9 @@ class SearchMixin(WordMixin):
         list of Hit
         """
         caller = "Collection.search_item"
-        queries: dict[int, _Query] = {}
+        queries: dict[int, Query] = {}
 
-        def make_query(snapshot: Snapshot) -> _Query:
+        def make_query(snapshot: Snapshot) -> Query:
             try:
                 code, name, key = self._stored_query(snapshot, id, modality, into, caller)
             except UnknownIdError:
@@ -214,7 +142,7 @@ class SearchMixin(WordMixin):
                     max_false_matches=max_false_matches,
                     expected_matches=expected_matches,
                 )
-                query = _query(code, options, caller=caller)
+                query = checked_query(code, options, caller=caller)
                 queries[snapshot.generation] = query._replace(leave_out=key)
             return queries[snapshot.generation]
 
@@ -298,7 +226,7 @@ class SearchMixin(WordMixin):
         caller = "Collection.search_arrays"
         into = known_modality(into, self.modalities, caller=caller)
         k = check_count(k, "k", caller=caller)
-        query = _query(codes, SearchOptions(into, k, where), caller=caller)
+        query = checked_query(codes, SearchOptions(into, k, where), caller=caller)
         snapshot, index = self._snapshot_and_index(into, query.where)
         check_codes(query.codes, n_bits=snapshot.n_bits, caller=caller)
         found = index.search(query.codes, k)
@@ -317,7 +245,7 @@ class SearchMixin(WordMixin):
         options: SearchOptions,
         values: FloatArray | None = None,
     ) -> list[list[Hit]] | None:
-        query = _query(codes, options, caller="Collection.search")._replace(values=values)
+        query = checked_query(codes, options, caller="Collection.search")._replace(values=values)
         return self._search(lambda snapshot: query if self._current_model(snapshot) is model else None)
 
     def _search(self, make_query: _MakeQuery) -> list[list[Hit]] | None:
@@ -341,7 +269,7 @@ class SearchMixin(WordMixin):
                         return self._hits(snapshot, scan, found)
                 unlocked -= 1
 
-    def _prepare_scan(self, snapshot: Snapshot, query: _Query) -> _Scan:
+    def _prepare_scan(self, snapshot: Snapshot, query: Query) -> Scan:
         """The indexes that a query searches; within a transaction."""
         check_codes(query.codes, n_bits=snapshot.n_bits, caller=query.caller)
         modalities = self._chosen(query.into, snapshot, query.caller)
@@ -356,24 +284,13 @@ class SearchMixin(WordMixin):
         if model is not None and query.values is not None:
             scale = ranking_scale(model, modalities, options, caller=query.caller)
         words = None
-        if _uses_words(snapshot, query):
+        if uses_words(snapshot, query):
             stored = [snapshot.modality_codes[name] for name in modalities]
             searched = SearchedCodes(stored, indexes, query.where is not None)
             words = [
                 self._rank_by_words(snapshot, text, searched, query.k or 0) for text in options.texts or ()
             ]
-        return _Scan(query, modalities, indexes, self._version, tuple(judgements), scale, words)
-
-    def _index(self, snapshot: Snapshot, modality: str, where: Node | None) -> HammingIndex:
-        """The index of a modality, or of the objects in it that match a filter; within a transaction."""
-        stored = snapshot.modality_codes[modality]
-        if where is None:
-            return stored.index
-        index = self._filters.get(modality, where)
-        if index is None:
-            index = stored.index_of_rows(select_rows(self._db, where, stored))
-            self._filters.put(modality, where, index)
-        return index
+        return Scan(query, modalities, indexes, self._version, tuple(judgements), scale, words)
 
     def _snapshot_and_index(self, modality: str, where: Node | None) -> tuple[Snapshot, HammingIndex]:
         """The snapshot and one of its indexes; without a transaction if nothing must be read from the file."""
@@ -385,7 +302,7 @@ class SearchMixin(WordMixin):
             with self._reading() as snapshot:
                 return snapshot, self._index(snapshot, modality, where)
 
-    def _hits(self, snapshot: Snapshot, scan: _Scan, found: list[_Found]) -> list[list[Hit]]:
+    def _hits(self, snapshot: Snapshot, scan: Scan, found: list[Found]) -> list[list[Hit]]:
         """Hits with ids and payloads, nearest first over all modalities; within a transaction."""
         stored = [snapshot.modality_codes[modality] for modality in scan.modalities]
         keys = np.hstack([codes.keys[part.ids] for codes, part in zip(stored, found, strict=True)])
@@ -416,13 +333,13 @@ class SearchMixin(WordMixin):
                 for id_, key, distance, score, source in zip(*row, strict=True)
                 if key != scan.query.leave_out and judged[source].allows(distance)
             ][: scan.query.k]
-            for row in _without_silent(rows, scan.query.options.silent)
+            for row in without_silent(rows, scan.query.options.silent)
         ]
 
     def _fused_hits(
         self,
         snapshot: Snapshot,
-        scan: _Scan,
+        scan: Scan,
         keys: NDArray[np.int64],
         distances: NDArray[np.uint16],
         sources: NDArray[np.int64],
@@ -444,42 +361,3 @@ class SearchMixin(WordMixin):
             code = None if silent[row] else query.codes[row]
             found.append(fused_entries(self._db, stored, code, nearest, words, query.k or 0))
         return self._read_entries(snapshot, scan.modalities, found, scan.judgements)
-
-
-def _uses_words(snapshot: Snapshot, query: _Query) -> bool:
-    """Whether a search also matches the words of captions."""
-    options = query.options
-    if options.words and not snapshot.words:
-        raise no_words_error(query.caller)
-    if options.words and options.texts is None:
-        raise InputError(f"{query.caller}: words=True needs queries that are texts.")
-    # Strings may also be the names of pictures. A featurizer that knows which texts it knows takes texts.
-    asked = options.words is True or (options.words is None and options.silent is not None)
-    return asked and bool(snapshot.words)
-
-
-def _without_silent(rows: Iterable[Any], silent: tuple[bool, ...] | None) -> Iterator[Any]:
-    """Rows of results, without results for queries whose codes say nothing."""
-    for number, row in enumerate(rows):
-        yield ([],) * 5 if silent is not None and silent[number] else row
-
-
-def _query(codes: Any, options: SearchOptions, *, caller: str) -> _Query:
-    check_options(options, caller=caller)
-    k = None if options.k is None else check_count(options.k, "k", caller=caller)
-    radius = options.radius
-    if radius is not None or k is None:
-        radius = check_count(radius, "radius", caller=caller, minimum=0)
-    node = None if options.where is None else parse(options.where, caller=caller)
-    array = np.atleast_2d(as_array(codes, f"{caller}: codes"))
-    return _Query(array, options.into, k, node, caller, radius, options=options)
-
-
-def _as_rows(found: RangeResult) -> _Found:
-    """A row for each query; those with fewer hits than others end in positions at an impossible distance."""
-    counts = np.diff(found.offsets)
-    filled = np.arange(counts.max(initial=0)) < counts[:, None]
-    ids = np.zeros(filled.shape, dtype=np.int64)
-    distances = np.full(filled.shape, np.iinfo(np.uint16).max, dtype=np.uint16)
-    ids[filled], distances[filled] = found.ids, found.distances
-    return _Found(ids, distances, 0.0 - distances)

@@ -16,13 +16,12 @@ from ...types import BoolArray, CodeArray
 from ...validation import check_count
 from ..caption_words import caption_of
 from ..close_words import WordList
-from ..filter_syntax import Node, parse
+from ..filter_syntax import parse
 from ..protocol import Hit
 from ..rank_fusion import fuse_rankings
 from ..ranking import Judgement
 from ..word_match import WordMatch, WordQuery, match_words
 from .database import Database
-from .filter_sql import select_rows
 from .modality_codes import ModalityCodes
 from .payloads import fetch_payloads
 from .reading import ReadMixin
@@ -186,17 +185,13 @@ class WordMixin(ReadMixin):
                 raise no_words_error(caller)
             names = self._chosen(into, snapshot, caller)
             stored = [snapshot.modality_codes[name] for name in names]
-            searched = SearchedCodes(
-                stored, [self._index_for(codes, node) for codes in stored], node is not None
-            )
+            indexes = [self._index(snapshot, name, node) for name in names]
+            searched = SearchedCodes(stored, indexes, node is not None)
             rankings = [self._rank_by_words(snapshot, text, searched, k) for text in texts]
             no_keys = np.empty(0, dtype=np.int64)
             none = NearestCodes(no_keys, np.empty(0, dtype=np.uint16), no_keys)
             found = [fused_entries(self._db, stored, None, none, words, k) for words in rankings]
             return self._read_entries(snapshot, names, found)
-
-    def _index_for(self, stored: ModalityCodes, where: Node | None) -> HammingIndex:
-        return stored.index if where is None else stored.index_of_rows(select_rows(self._db, where, stored))
 
     def _word_query(self, text: str) -> WordQuery:
         """The words of a text, looked up; within a transaction."""
