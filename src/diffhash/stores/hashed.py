@@ -89,7 +89,7 @@ class HashedStore(ABC):
         check_options(options, caller=caller)
         while True:
             model = self.model
-            if options.into is not None and options.into in model.encodes_as:
+            if isinstance(options.into, str) and options.into in model.encodes_as:
                 options = replace(options, into=model.encodes_as[options.into])
             codes, values = self._encode_query(model, query, options, raw=raw, caller=caller)
             options = replace(options, silent=_silent(model, options))

@@ -144,6 +144,7 @@ def _call(rng: random.Random, collection: dh.Collection) -> Callable[[], Any]:
             lambda: collection.index_payload(rng.choice([hostile_object(rng), hostile_text(rng), "n"])),
             lambda: list(collection.iterate(arguments["into"], rng.choice([1, 3, 0, hostile_object(rng)]))),
             lambda: collection.refit(hostile_object(rng), hostile_object(rng)),
+            lambda: collection.extend(hostile_object(rng)),
             lambda: collection.export(
                 _export_path(rng, collection.path), rng.choice(["npy", "parquet"]), modality="x"
             ),
