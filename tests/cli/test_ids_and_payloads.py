@@ -101,7 +101,7 @@ def test_aligned_rows_with_ids_of_their_own_keep_their_payloads(build, files, tm
     ids = ["--ids", f"x={f / 'train_x.csv'}#id", "--ids", f"y={f / 'train_y.csv'}#id"]
     payload = table(tmp_path / "p.csv", "title", [f"t{i}" for i in range(N)])
 
-    assert run(capsys, *build, *ids, "--payload", payload) == (0, "")
+    assert run(capsys, *build, *ids, "--aligned", "--payload", payload) == (0, "")
 
     with dh.Collection.open(tmp_path / "c.dh") as c:
         assert [item.payload for item in c.get(["train-x-3", "train-y-3"])] == [{"title": "t3"}] * 2

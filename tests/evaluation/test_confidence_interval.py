@@ -39,3 +39,11 @@ def test_the_interval_contains_the_true_mean_as_often_as_it_says():
         low, high = result.confidence_interval(level=0.9, n_resamples=200)
         held += low <= population.mean() <= high
     assert 75 <= held <= 100
+
+
+def test_without_a_relevant_item_there_is_no_interval():
+    codes = np.zeros((3, 1), np.uint8)
+
+    result = dh.evaluate(codes, codes, [0, 0, 0], [1, 1, 1])
+
+    assert np.isnan([*result.confidence_interval(), *result.confidence_interval("mean_ndcg")]).all()

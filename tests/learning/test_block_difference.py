@@ -182,3 +182,8 @@ def test_there_are_never_more_negative_eigenvalues_than_the_limit(seed, n):
     values = np.linalg.eigvalsh(BlockMatrix(tuple(sizes), blocks).dense())
 
     assert (values < -1e-9).sum() <= largest_rank(sizes, couples)
+
+
+def test_the_limit_of_a_long_chain_is_found_quickly():
+    """A search without memory would visit billions of sets of 80 modalities."""
+    assert largest_rank([3] * 80, [(u, u + 1) for u in range(79)]) == 120

@@ -289,3 +289,20 @@ def test_the_command_line_takes_any_number_of_views(data, built, tmp_path, capsy
     learn = options("--view", files(data, "features", "train"))
     assert run_app(["fit", *learn, "-o", str(tmp_path / "m.dhm")]) == 2
     assert "Give --ids of the rows of every view" in capsys.readouterr().err
+
+
+def test_directions_without_a_common_object_are_not_measured(tmp_path):
+    """Image and speech share no object; both share some with text."""
+    rng = np.random.default_rng(0)
+    ids = {"image": range(30), "text": range(60), "speech": range(30, 60)}
+    for name, numbers in ids.items():
+        np.save(tmp_path / f"{name}.npy", rng.integers(0, 256, (len(numbers), 1), dtype=np.uint8))
+        np.save(tmp_path / f"{name}_ids.npy", np.array(numbers))
+
+    found = workflows.evaluate(
+        codes={name: tmp_path / f"{name}.npy" for name in ids},
+        pair_files=workflows.PairFiles(ids={name: tmp_path / f"{name}_ids.npy" for name in ids}),
+    )
+
+    pairs = {(direction.query, direction.into) for direction in found.directions}
+    assert pairs == {("image", "text"), ("text", "image"), ("text", "speech"), ("speech", "text")}

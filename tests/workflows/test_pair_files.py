@@ -121,12 +121,15 @@ def test_ids_relate_rows_with_gaps_and_several_rows(folder):
     assert relation.describe() == "4 objects by id"
 
 
-def test_equal_ids_are_aligned_rows_and_ids_without_a_common_one_say_nothing(folder):
+def test_equal_ids_are_aligned_rows_and_ids_without_a_common_one_are_refused(folder):
+    """Equal numbers of rows may be a coincidence."""
     same = PairFiles(ids={"x": f"{folder / 'x'}.csv#id", "y": f"{folder / 'x'}.csv#id"})
     assert read_pair_files(same, {"x": 3, "y": 3}).aligned
     (folder / "other.csv").write_text("id\nr\ns\nt\n")
     different = {"x": f"{folder / 'x'}.csv#id", "y": f"{folder / 'other'}.csv#id"}
-    assert read_pair_files(PairFiles(ids=different), {"x": 3, "y": 3}).aligned
+    assert read_pair_files(PairFiles(ids=different, aligned=True), {"x": 3, "y": 3}).aligned
+    with pytest.raises(OptionError, match="no id occurs in two views"):
+        read_pair_files(PairFiles(ids=different), {"x": 3, "y": 3})
     with pytest.raises(OptionError, match="no id occurs in two views"):
         read_pair_files(PairFiles(ids=by_modality(folder, "id")), N_ROWS)
     with pytest.raises(OptionError, match=r"Give `ids` of the rows of every view \(they are missing for y\)"):

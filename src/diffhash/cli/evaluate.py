@@ -173,6 +173,8 @@ def _calibration_line(check: CalibrationCheck) -> str:
     )
     if check.radius is None:
         return f"{chances}; too few counts to promise {check.promised:g} wrong hits"
+    if check.radius < 0:
+        return f"{chances}; no distance is near enough to promise at most {check.promised:g} wrong hits"
     return (
         f"{chances}; at most {check.promised:g} wrong hits promised within distance {check.radius}, "
         f"{check.false_matches:.2f} found there, with {check.found:.1%} of the relevant items"

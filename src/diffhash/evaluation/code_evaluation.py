@@ -203,6 +203,8 @@ class Evaluation(Measures):
             by_map = measure == "mean_average_precision"
             values = average_precision(self.table, at) if by_map else ndcg(self.table, self.gains, at)
             known = ~np.isnan(values)
+            if not known.any():
+                return float("nan"), float("nan")
             weights = drawn[:, known]
             estimates = weights @ values[known] / np.maximum(weights.sum(axis=1), 1)
         else:

@@ -276,9 +276,10 @@ class BaseHasher(FittedHasher, ABC):
         )
 
     def _fit_model(self, data: TrainingData) -> HashModel:
+        n_features = {m: int(X.shape[1]) for m, X in data.views.items()}
         with few_threads(data):
-            learned = self._learn(data)
-        return self._new_model(learned, data.modalities, {m: int(X.shape[1]) for m, X in data.views.items()})
+            # The model says how many threads BLAS had.
+            return self._new_model(self._learn(data), data.modalities, n_features)
 
     def _new_model(
         self, learned: Learned, modalities: tuple[str, ...], n_features: dict[str, int]

@@ -17,13 +17,14 @@ import numpy as np
 from ..errors import InputError, ParameterError
 from ..learning.class_scores import RIDGES, ViewRegression, scale_free_error
 from ..learning.fusion import partner_consensus, reliability_slopes
+from ..learning.score_bits import without_constant_bits
 from ..maps import FeatureMap, MappedView
 from ..maps.representation import Representation, fit_representation
 from ..pairs.couples import ResolvedCouples
 from ..pairs.objects import HeldOutCouples, hold_out_couples
 from ..types import FloatArray, IntArray
 from .extension_layer import HeldOutLayers
-from .refined.fit_options import ViewOptions
+from .refined.fit_options import ViewOptions, compare_representations
 from .refined.pair_trial import distinct_landmarks
 
 __all__ = ["NewModality", "learn_modality"]
@@ -99,11 +100,8 @@ def learn_modality(
             fit, scores, best = found, of_other, score
     layer = layers.choose(scores, fit.regression.label_mean)
     held_out = layer.values(scores)
-    threshold = layer.offsets.copy()
-    share = (held_out >= 0).mean(axis=0)
-    (constant,) = np.nonzero(np.minimum(share, 1 - share) < _MIN_SHARE)
-    threshold[constant] -= np.median(held_out[:, constant], axis=0)
-    held_out[:, constant] -= np.median(held_out[:, constant], axis=0)
+    threshold = without_constant_bits(layer.offsets, held_out, _MIN_SHARE)
+    held_out += threshold - layer.offsets
     weights = fit.regression.weights(fit.ridge, np.eye(n_bits)) @ layer.weights
     projection = np.asarray((fit.regression.directions @ weights).T, dtype=np.float64)
     return NewModality(
@@ -233,26 +231,13 @@ def _fit_view(
     """Choose a representation and a ridge, and regress all rows with partners."""
     drawn = np.sort(np.random.default_rng(random_state).permutation(len(rows))[:_TRIAL_ROWS])
     trial, trial_folds = rows[drawn], folds[drawn]
-    options = ViewOptions()
-    representations = options.representations(X)
-    first_width = options.widths[0]
 
-    def best_of(choices: list[Representation]) -> list[_ViewFit]:
+    def try_all(choices: list[Representation]) -> list[_ViewFit]:
         return _try_all(
             choices, X[trial], target[trial], None, trial_folds, _TRIAL_LANDMARKS, random_state, who
         )
 
-    found = best_of([r for r in representations if r.features == "linear" or r.width == first_width])
-    kernels = [each for each in found if each.representation.features == "kernel"]
-    if kernels:
-        metric = min(kernels, key=lambda each: each.error).representation.metric
-        found += best_of(
-            [
-                r
-                for r in representations
-                if r.metric == metric and r.width != first_width and r.features == "kernel"
-            ]
-        )
+    found = compare_representations(ViewOptions(), X, try_all)
     if not found:
         raise InputError(
             f"{who}: no representation of the features can be learned from. Give other features."

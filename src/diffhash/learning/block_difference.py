@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import scipy.linalg
@@ -249,6 +250,7 @@ def largest_rank(sizes: Sequence[int], couples: Sequence[tuple[int, int]]) -> in
         neighbours[u].add(v)
         neighbours[v].add(u)
 
+    @cache
     def independent(left: frozenset[int]) -> int:
         """Features of the largest set of modalities without couples among each other."""
         u = max(left, key=lambda each: len(neighbours[each] & left), default=None)

@@ -12,7 +12,7 @@ from ..types import FloatArray
 from .refinement import Affine
 from .rotation import bits_in_subspace
 
-__all__ = ["class_code_bits", "rotated_bits", "separated_codes"]
+__all__ = ["class_code_bits", "rotated_bits", "separated_codes", "without_constant_bits"]
 
 #: Random codes among which each class takes the one that is farthest from the others.
 _CANDIDATE_CODES = 256
@@ -117,3 +117,27 @@ def _quantiles(values: FloatArray, levels: FloatArray) -> FloatArray:
     ordered = np.sort(values, axis=0)
     rows = np.clip((levels * len(values)).astype(np.int64), 0, len(values) - 1)
     return np.asarray(ordered[rows, np.arange(values.shape[1])], dtype=np.float64)
+
+
+def without_constant_bits(offsets: FloatArray, values: FloatArray, min_share: float) -> FloatArray:
+    """Offsets of bits. A bit that is nearly constant is cut at the median of its values.
+
+    Parameters
+    ----------
+    offsets : array of shape (n_bits,)
+    values : array of shape (n, n_bits)
+        Values of rows, offsets included: a bit is one where the value is >= 0.
+    min_share : float
+        A bit with a smaller share of zeros or ones is nearly constant.
+
+    Examples
+    --------
+    >>> without_constant_bits(np.zeros(2), np.array([[1.0, -1.0], [2.0, 3.0], [4.0, 1.0]]), 0.1)
+    array([-2.,  0.])
+    """
+    share = (values >= 0).mean(axis=0)
+    (constant,) = np.nonzero(np.minimum(share, 1 - share) < min_share)
+    found = np.array(offsets, dtype=np.float64)
+    if len(constant):
+        found[constant] -= np.median(values[:, constant], axis=0)
+    return found

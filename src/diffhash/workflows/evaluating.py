@@ -193,8 +193,10 @@ def _is_measured(relation: RowRelation, a: str, b: str, within: bool) -> bool:
     if relation.couples:
         # Pairs do not tell which item is the query itself.
         return a != b and ((a, b) in relation.couples or (b, a) in relation.couples)
-    if a != b or relation.ids is None:
+    if relation.ids is None:
         return a != b or (within and not relation.aligned)
+    if a != b:
+        return bool(np.isin(relation.ids[a], relation.ids[b]).any())
     return within and len(np.unique(relation.ids[a])) < len(relation.ids[a])
 
 

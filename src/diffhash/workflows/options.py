@@ -80,7 +80,8 @@ class PairFiles:
     """Files that say which rows belong together.
 
     At most one of ``pairs``, ``labels`` and ``aligned`` is given. Without any, rows with the same id belong
-    together if all views have ``ids``; otherwise rows of views with equal numbers of rows are aligned.
+    together if all views have ``ids``; it is an error if no id occurs in two of them. Otherwise rows of views with
+    equal numbers of rows are aligned.
 
     Attributes
     ----------

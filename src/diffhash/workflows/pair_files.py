@@ -58,15 +58,16 @@ def read_pair_files(files: PairFiles, n_rows: Mapping[str, int]) -> RowRelation:
         return by_id
     if len(names) < 2:
         raise OptionError("one view needs `pairs` or `labels`: there is no other view to be aligned with")
+    id_files = files_by_modality(files.ids, names, "ids")
+    missing = [name for name in names if name not in id_files]
+    if not missing and not files.aligned:
+        # Equal numbers of rows may be a coincidence: the ids say that all rows are different objects.
+        raise OptionError(
+            "`ids`: no id occurs in two views, so they do not say which rows belong together. Give the same id to rows "
+            "of the same object, give `pairs` or `labels`, or `aligned` if row r of every view is one object"
+        )
     if len(set(n_rows.values())) > 1:
         counts = ", ".join(f"{name} {n:,}" for name, n in n_rows.items())
-        id_files = files_by_modality(files.ids, names, "ids")
-        missing = [name for name in names if name not in id_files]
-        if id_files and not missing:
-            raise OptionError(
-                "`ids`: no id occurs in two views, so they do not say which rows belong together. "
-                "Give the same id to rows of the same object, or give `pairs` or `labels`"
-            )
         hint = f" (they are missing for {', '.join(missing)})" if id_files else ""
         raise OptionError(
             f"the views have different numbers of rows ({counts}), so they are not aligned. "

@@ -232,7 +232,7 @@ class RefinedHash(BaseHasher):
             fitted.chance,
             tuple(fitted.tried),
             (*self._notes(maps), *_couple_notes(data.modalities, fitted)),
-            _settings(data.modalities, fitted),
+            fitted.parameters(data.modalities),
         )
         extra = {"losses": np.array(fitted.losses), "report": report.to_array()}
         return Learned(
@@ -330,15 +330,6 @@ def _measure(couples: ResolvedCouples) -> str:
     listed = [c.pairs.positive is not None and c.pairs.negative is not None for c in couples]
     measures = [_NEARER] * any(listed) + [_PRECISION] * (not all(listed))
     return " and ".join(measures)
-
-
-def _settings(modalities: Sequence[str], fitted: RefinedFit) -> dict[str, dict[str, str | float]]:
-    """What was chosen for each view, by parameter and modality."""
-    found: dict[str, dict[str, str | float]] = {}
-    for modality, setting in zip(modalities, fitted.settings, strict=True):
-        for name, value in setting.parameters().items():
-            found.setdefault(name, {})[modality] = value
-    return found
 
 
 def _couple_notes(modalities: Sequence[str], fitted: RefinedFit) -> list[str]:

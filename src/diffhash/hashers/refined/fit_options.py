@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ...maps import FeatureMap
 from ...maps.kernel import never_negative
@@ -12,7 +12,15 @@ from ...maps.representation import Representation
 from ...model import Tried
 from ...types import FloatArray
 
-__all__ = ["FitOptions", "FitProgress", "RefinedFit", "Tried", "ViewOptions", "ViewSetting"]
+__all__ = [
+    "FitOptions",
+    "FitProgress",
+    "RefinedFit",
+    "Tried",
+    "ViewOptions",
+    "ViewSetting",
+    "compare_representations",
+]
 
 #: Called with the share of the work that is done, 0 to 1, and what is being done.
 FitProgress = Callable[[float, str], None]
@@ -63,6 +71,43 @@ class ViewOptions:
             else:
                 found += [Representation("kernel", m, width) for m in metrics for width in self.widths]
         return found
+
+
+class Judged(Protocol):
+    """A representation and its error on objects that were left out."""
+
+    @property
+    def representation(self) -> Representation:
+        """What was judged."""
+
+    @property
+    def error(self) -> float:
+        """Smaller is better."""
+
+
+J = TypeVar("J", bound=Judged)
+
+
+def compare_representations(
+    choices: ViewOptions, X: Any, judge: Callable[[list[Representation]], list[J]]
+) -> list[J]:
+    """Judge the representations of a view: kernels with the first width, then other widths of the best metric.
+
+    Parameters
+    ----------
+    choices : ViewOptions
+    X : array of shape (n, n_features), dense or CSR
+    judge : function
+        Judges representations; it may leave out some that do not suit the features.
+    """
+    every, first_width = choices.representations(X), choices.widths[0]
+    found = judge([r for r in every if r.features == "linear" or r.width == first_width])
+    kernels = [each for each in found if each.representation.features == "kernel"]
+    if not kernels:
+        return found
+    metric = min(kernels, key=lambda each: each.error).representation.metric
+    others = [r for r in every if r.features == "kernel" and r.metric == metric and r.width != first_width]
+    return found + judge(others)
 
 
 @dataclass(frozen=True)
@@ -182,3 +227,11 @@ class RefinedFit:
     def chosen(self) -> str:
         """Description of the chosen candidate."""
         return f"{' | '.join(map(str, self.settings))}; {self.bits}"
+
+    def parameters(self, modalities: Sequence[str]) -> dict[str, dict[str, str | float]]:
+        """What was chosen for each view, by parameter of RefinedHash and modality."""
+        found: dict[str, dict[str, str | float]] = {}
+        for modality, setting in zip(modalities, self.settings, strict=True):
+            for name, value in setting.parameters().items():
+                found.setdefault(name, {})[modality] = value
+        return found

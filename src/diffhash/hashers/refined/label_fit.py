@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from ...learning.label_indicators import couple_indicators, label_indicators
+from ...learning.score_bits import without_constant_bits
 from ...pairs.couples import ResolvedCouples
 from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray
 from .fit_options import FitOptions, FitProgress, RefinedFit, ViewSetting
-from .score_layer import ScoreLayer, choose_layer
+from .score_layer import choose_layer
 from .view_choice import choose_views, draw_folds, labelled_pairs, scores_without_folds, targets_of
 
 __all__ = ["classes_are_tiny", "fit_labels", "list_pairs_of_tiny_classes"]
@@ -77,7 +78,8 @@ def fit_labels(
     for side, fit in enumerate(fits):
         weights = fit.regression.weights(fit.ridge, targets) @ layer.affine.weights[side]
         projection = np.asarray((fit.regression.directions @ weights).T, dtype=np.float64)
-        offsets = _without_constant_bits(layer, side, scores[side], options.min_share)
+        values = scores[side] @ layer.affine.weights[side] + layer.affine.offsets[side]
+        offsets = without_constant_bits(layer.affine.offsets[side], values, options.min_share)
         projections.append(projection)
         thresholds.append(offsets - projection @ fit.regression.mean)
     report(1.0, "done")
@@ -138,14 +140,3 @@ def _list_pairs(pairs: ResolvedPairs) -> ResolvedPairs:
     )
     aligned = not pairs.one_view and pairs.n_x == pairs.n_y == len(i) and bool((i == j).all())
     return replace(pairs, positive=(i, j), groups=None, aligned=aligned)
-
-
-def _without_constant_bits(layer: ScoreLayer, side: int, scores: FloatArray, min_share: float) -> FloatArray:
-    """Thresholds of a view. A bit that is nearly constant gets the median as its threshold."""
-    offsets = np.array(layer.affine.offsets[side], dtype=np.float64)
-    values = scores @ layer.affine.weights[side] + offsets
-    share = (values >= 0).mean(axis=0)
-    (constant,) = np.nonzero(np.minimum(share, 1 - share) < min_share)
-    if len(constant):
-        offsets[constant] -= np.median(values[:, constant], axis=0)
-    return offsets

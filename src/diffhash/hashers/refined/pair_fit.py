@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...learning.paired_directions import covariance_blocks, paired_directions
+from ...learning.score_bits import without_constant_bits
 from ...pairs.couples import ResolvedCouples
 from ...pairs.objects import hold_out_couples
 from ...types import FloatArray
@@ -159,11 +160,6 @@ def _projection(
     basis: ViewBasis, weight: FloatArray, bits: Bits, side: int, values: FloatArray, min_share: float
 ) -> tuple[Any, FloatArray, FloatArray]:
     """Map, projection and threshold of one view. A bit that is nearly constant is cut at its median."""
-    offsets = bits.offsets[side].copy()
-    projected = bits.projected(side, values)
-    share = (projected >= 0).mean(axis=0)
-    (constant,) = np.nonzero(np.minimum(share, 1 - share) < min_share)
-    if len(constant):
-        offsets[constant] -= np.median(projected[:, constant], axis=0)
+    offsets = without_constant_bits(bits.offsets[side], bits.projected(side, values), min_share)
     projection = np.asarray((basis.axes.directions @ (weight @ bits.weights[side])).T, dtype=np.float64)
     return basis.map, projection, np.asarray(offsets - projection @ basis.axes.mean)

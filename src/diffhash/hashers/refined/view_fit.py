@@ -16,7 +16,7 @@ from ...learning.class_scores import ViewRegression, shared_targets
 from ...maps import FeatureMap, MappedView
 from ...maps.representation import Representation, fit_representation
 from ...types import FloatArray, IntArray
-from .fit_options import FitOptions, Tried, ViewOptions
+from .fit_options import FitOptions, Tried, ViewOptions, compare_representations
 from .pair_trial import distinct_landmarks
 
 __all__ = [
@@ -80,10 +80,10 @@ def _candidates(
     landmarks = None
     if "kernel" in choices.features:
         landmarks = distinct_landmarks(X, _TRIAL_LANDMARKS, random_state, who=who)
-    found: list[Candidate] = []
     failures: list[Exception] = []
 
-    def try_all(representations: list[Representation]) -> None:
+    def try_all(representations: list[Representation]) -> list[Candidate]:
+        found = []
         for representation in representations:
             try:
                 view = MappedView(X, fit_representation(X, representation, landmarks, who=who))
@@ -97,17 +97,9 @@ def _candidates(
             )
             if np.isfinite(remaining):
                 found.append(Candidate(representation, ridge, remaining))
+        return found
 
-    # The metric is chosen with the first width, then the width.
-    first_width = choices.widths[0]
-    options = choices.representations(X)
-    try_all([r for r in options if r.features == "linear" or r.width == first_width])
-    kernels = [each for each in found if each.representation.features == "kernel"]
-    if kernels:
-        metric = min(kernels, key=lambda each: each.error).representation.metric
-        try_all(
-            [r for r in options if r.features == "kernel" and r.metric == metric and r.width != first_width]
-        )
+    found = compare_representations(choices, X, try_all)
     if not found:
         raise failures[0]
     return found
