@@ -10,6 +10,7 @@ import sqlite3
 import pytest
 
 import diffhash as dh
+from tests.golden.make import manhattan
 
 from . import report
 from .campaign import Counts, run_campaign
@@ -78,7 +79,10 @@ def test_a_model_that_is_packed_again_without_a_change_is_accepted(path, tmp_pat
     again = tmp_path / "again.dhm"
     again.write_bytes(pack(*split(path.read_bytes())))
 
-    assert dh.load(again).get_params().keys() == dh.load(path).get_params().keys()
+    kernel = {"x": manhattan} if path.stem.startswith("distance-") else None
+    assert (
+        dh.load(again, kernel=kernel).get_params().keys() == dh.load(path, kernel=kernel).get_params().keys()
+    )
 
 
 def test_a_collection_whose_checksums_are_made_again_without_a_change_is_accepted(tmp_path):
