@@ -3,7 +3,8 @@
 Which characters make a word is part of the file format: an index that was written years ago must still
 match. So the rules use the Unicode tables of one version (3.2), which Python keeps, and never change.
 
-- Letters are compared without case and without accents: "Café" is the word ``cafe``.
+- Letters are compared without case and without accents: "Café" is the word ``cafe``, and "Straße" ``strasse``. Unicode
+  promises that the folding of case of a letter never changes.
 - Digits are letters. Everything else, also the underscore and the apostrophe, separates words.
 - Characters that Unicode 3.2 did not have, such as emoji, are letters.
 - A Chinese or Japanese character is a word of its own, as no spaces separate words there.
@@ -27,10 +28,7 @@ class _Folding(dict[int, str]):
     """What a character becomes; computed when it first occurs."""
 
     def __missing__(self, number: int) -> str:
-        folded = "".join(map(_fold, unicode_3_2.normalize("NFKD", chr(number))))
-        if any(low <= number <= high for low, high in _UNSPACED):
-            folded = f" {folded} "
-        self[number] = folded
+        self[number] = folded = "".join(map(_fold, unicode_3_2.normalize("NFKD", chr(number))))
         return folded
 
 
@@ -40,7 +38,9 @@ def _fold(character: str) -> str:
         return character
     if category[0] == "M":
         return ""
-    return character.lower() if category[0] in "LN" else " "
+    if any(low <= ord(character) <= high for low, high in _UNSPACED):
+        return f" {character} " if category[0] in "LN" else " "
+    return character.casefold() if category[0] in "LN" else " "
 
 
 _FOLDING = _Folding()

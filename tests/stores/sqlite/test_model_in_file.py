@@ -50,12 +50,14 @@ def test_a_model_whose_estimator_cannot_be_made(path, filled, monkeypatch):
 
 
 def test_a_stored_query_whose_model_is_damaged_is_still_a_query(path, filled):
-    """The stored code is enough: the model is not read."""
+    """The stored code is enough: without the model there are no chances, and no promises."""
     expected = filled.search_item(7, modality="x", into="y")
     filled.close()
     sql(path, "UPDATE meta SET value = x'00' WHERE name = 'model'")
     with dh.Collection.open(path) as collection:
         assert collection.search_item(7, modality="x", into="y") == expected
+        with pytest.raises(CollectionFileError, match=r"model .* is damaged"):
+            collection.search_item(7, modality="x", into="y", max_false_matches=1)
         with pytest.raises(CollectionFileError, match=r"model .* is damaged"):
             _ = collection.model
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codes import check_codes
-from ...errors import InputError, UnknownIdError
+from ...errors import DiffhashError, InputError, UnknownIdError
 from ...model import HashModel
 from ...search import HammingIndex
 from ...search.calibration import FalseMatchLimit
@@ -275,9 +275,7 @@ class SearchMixin(WordMixin):
         modalities = self._chosen(query.into, snapshot, query.caller)
         indexes = tuple(self._index(snapshot, modality, query.where) for modality in modalities)
         options = query.options
-        # Without the modality of the query, the calibration says nothing, and the model need not be read.
-        known = options.modality is not None and snapshot.has_model
-        model = self._current_model(snapshot) if known else None
+        model = self._judging_model(snapshot, options)
         sizes = [(name, len(index)) for name, index in zip(modalities, indexes, strict=True)]
         judgements = judge(model, sizes, options, caller=query.caller)
         scale = None
@@ -291,6 +289,18 @@ class SearchMixin(WordMixin):
                 self._rank_by_words(snapshot, text, searched, query.k or 0) for text in options.texts or ()
             ]
         return Scan(query, modalities, indexes, self._version, tuple(judgements), scale, words)
+
+    def _judging_model(self, snapshot: Snapshot, options: SearchOptions) -> HashModel | None:
+        """The model whose calibration judges the hits; None if there is none. Within a transaction."""
+        if options.modality is None or not snapshot.has_model:
+            return None
+        try:
+            return self._current_model(snapshot)
+        except DiffhashError:
+            # Codes can be compared without a model that cannot be read. Only a promise needs it.
+            if options.max_false_matches is None:
+                return None
+            raise
 
     def _snapshot_and_index(self, modality: str, where: Node | None) -> tuple[Snapshot, HammingIndex]:
         """The snapshot and one of its indexes; without a transaction if nothing must be read from the file."""
