@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..atomic_write import write_atomically
+from ..atomic_write import remove_stale_parts, write_atomically
 from ..codes import code_bytes
 from ..errors import InputError, NonFiniteError, OutputFileError
 from ..files import CodesWriter, encode_file, is_codes_file, open_features
@@ -125,6 +125,10 @@ def encode_shards(
     if todo:
         with connected(scheduler, n_workers=n_workers) as client, cluster_errors("encode"):
             _run(client, loaded, todo, modality, counter)
+    # What killed workers have begun, now or in an earlier run.
+    if any(out.glob(".*.part")):
+        for output in outputs:
+            remove_stale_parts(output)
     return ShardsResult(
         path=out,
         modality=modality,
