@@ -13,7 +13,7 @@ from diffhash.learning import row_sample
 N = 3000
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def client():
     """A client of a local cluster of two processes."""
     pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")

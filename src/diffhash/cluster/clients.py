@@ -14,8 +14,8 @@ from .dask_import import require_dask
 
 __all__ = ["MALLOC_SETTINGS", "connected", "dashboard_link", "local_cluster"]
 
-#: Environment of workers. Dask's own setting gives memory back to the system after every task, and NumPy then spends
-#: half of the time on page faults. glibc reads these when a process starts.
+#: Environment of workers. Dask's own setting gives memory back to the system early, and NumPy then spends much of the
+#: time on page faults. glibc reads these when a process starts.
 MALLOC_SETTINGS = {"MALLOC_TRIM_THRESHOLD_": "134217728", "MALLOC_MMAP_THRESHOLD_": "33554432"}
 #: Seconds after which a scheduler that does not answer is not there.
 _TIMEOUT = 10
