@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.learning import row_sample
+from diffhash.learning import sample_keys
 
 N = 3000
 
@@ -24,7 +24,7 @@ def client():
 @pytest.fixture
 def small_sample(monkeypatch):
     """The sample has fewer rows than the data, so that all passes run."""
-    monkeypatch.setattr(row_sample, "MAX_SAMPLE_ROWS", 800)
+    monkeypatch.setattr(sample_keys, "MAX_SAMPLE_ROWS", 800)
 
 
 @pytest.fixture(scope="session")

@@ -94,7 +94,7 @@ def fit_shards(
             progress=passed if progress is not None else None,
         )
         if tell is not None:
-            n_passes = hasher._n_passes(source.form)
+            n_passes = hasher.count_passes(source.form)
             tell(f"{n_passes} {'pass' if n_passes == 1 else 'passes'} over {relation.describe()}")
             if (link := dashboard_link(client)) is not None:
                 tell(f"dashboard: {link}")
