@@ -75,6 +75,16 @@ def test_the_model_is_that_of_one_machine(address, data, shards, small_sample, t
     assert {step.detail for step in steps} == {"pass 1 of 3", "pass 2 of 3", "pass 3 of 3"}
 
 
+def test_the_first_parquet_shard_may_be_empty(data, tmp_path):
+    from diffhash.cluster.shards import ShardBlocks, open_shards
+
+    folder = write_shards(tmp_path / "x", data.two["text"], [0, 1000], "parquet")
+    blocks = ShardBlocks(open_shards(folder, what="x"))
+
+    assert blocks.shape == (N, 12)
+    assert [blocks.block(i).read().shape for i in range(3)] == [(0, 12), (1000, 12), (2000, 12)]
+
+
 def test_large_npy_shards_are_read_in_blocks(data, tmp_path):
     from diffhash.cluster.shards import ShardBlocks, open_shards
 

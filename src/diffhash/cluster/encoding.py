@@ -30,11 +30,18 @@ __all__ = ["ShardsResult", "encode_shards"]
 _RECORD = "encoding.json"
 
 
-def _is_record(path: Path) -> bool:
+def _read_record(path: Path) -> dict[str, Any] | None:
+    """The record in a file; None if it is something else."""
     try:
-        return "diffhash_codes" in json.loads(path.read_bytes()[:10_000])
-    except (OSError, ValueError):
-        return False
+        with path.open("rb") as file:
+            found = json.loads(file.read(10_000))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) and "diffhash_codes" in found else None
+
+
+def _is_record(path: Path) -> bool:
+    return _read_record(path) is not None
 
 
 _RECORD_FILE = OutputKind("record of an encoding", _is_record)
@@ -186,7 +193,7 @@ def _prepare_folder(out: Path, model: HashModel, modality: str, overwrite: bool)
         raise OutputFileError(
             f"{out}: the folder of codes cannot be made ({error.strerror or error})."
         ) from error
-    known = json.loads(path.read_bytes()) if _is_record(path) else None
+    known = _read_record(path)
     if known == record:
         return
     codes = [file for file in out.glob("*.npy") if is_codes_file(file)]

@@ -76,8 +76,9 @@ def fit_shards(
     hasher = make_hasher(learning)
     caller = f"{type(hasher).__name__}.fit"
     shards = {name: open_shards(folder, what=f"view {name!r}") for name, folder in views.items()}
-    row_bytes = sum(each[0].n_features * each[0].dtype.itemsize for each in shards.values())
-    step = max(1000, BLOCK_BYTES // max(row_bytes, 1))
+    whole = [ShardBlocks(each) for each in shards.values()]
+    row_bytes = sum(view.shape[1] * view.dtype.itemsize for view in whole)
+    step = max(1000, BLOCK_BYTES // row_bytes)
     blocks = {name: ShardBlocks(each, step) for name, each in shards.items()}
     relation = read_pair_files(pair_files, {name: each.shape[0] for name, each in blocks.items()})
 

@@ -102,7 +102,8 @@ class ShardBlocks:
     ) -> None:
         self._shards = list(shards)
         self._starts = starts_of([shard.n_rows for shard in shards])
-        self.shape = sum(shard.n_rows for shard in shards), shards[0].n_features
+        # A Parquet file without rows does not say how long its lists are.
+        self.shape = sum(shard.n_rows for shard in shards), max(shard.n_features for shard in shards)
         self.dtype: np.dtype[Any] = np.result_type(*(shard.dtype for shard in shards))
         self.sparse = False
         self.sizes = tuple(_block_sizes(shards, step)) if sizes is None else sizes
