@@ -32,6 +32,7 @@ PAGES = [
 def _public_names() -> list[str]:
     names = [f"diffhash.{name}" for name in dh.__all__]
     for module in (
+        dh.cluster,
         dh.codes,
         dh.datasets,
         dh.datasets.files,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
-    from . import codes, datasets, errors, evaluation, featurizers, native, stores, workflows
+    from . import cluster, codes, datasets, errors, evaluation, featurizers, native, stores, workflows
     from .evaluation import evaluate
     from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
     from .model import HashModel
@@ -48,6 +48,7 @@ __all__ = [
     "RefinedHash",
     "SequentialTest",
     "asymmetric_search",
+    "cluster",
     "codes",
     "datasets",
     "duplicates",

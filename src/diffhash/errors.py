@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 __all__ = [
     "CalibrationError",
+    "ClusterError",
     "CodeError",
     "CollectionBusyError",
     "CollectionError",
@@ -41,6 +42,7 @@ __all__ = [
     "PositionalArgumentError",
     "RankWarning",
     "ReadOnlyCollectionError",
+    "SampleWarning",
     "TooManyBitsError",
     "UnknownIdError",
     "UnknownModalityError",
@@ -103,6 +105,10 @@ class NotFittedError(DiffhashError, ValueError, AttributeError):
 
 class MissingExtraError(DiffhashError, ImportError):
     """A package of an optional extra is not installed; the message shows how to install it."""
+
+
+class ClusterError(DiffhashError, RuntimeError):
+    """A cluster cannot be reached, or it failed."""
 
 
 class ModelFileError(DiffhashError, ValueError):
@@ -205,6 +211,10 @@ class DiffhashWarning(UserWarning):
 
 class WeakModelWarning(DiffhashWarning):
     """The codes find held-out objects hardly better than by chance."""
+
+
+class SampleWarning(DiffhashWarning):
+    """A method that needs its rows in memory learned from a sample of them."""
 
 
 class RankWarning(DiffhashWarning):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import diffhash as dh
 from diffhash.learning.batch_source import checked_batch, first_form
 from diffhash.learning.row_sample import RowSample
+from diffhash.learning.sample_keys import key_bound, row_keys, smallest_keys
 from diffhash.maps.view_moments import ViewMoments
 
 N = 40
@@ -58,6 +59,20 @@ def test_every_split_has_the_same_sample(kind, ends, limit):
     else:
         related = [np.equal.outer(each.groups.x, each.groups.y) for each in (one, other)]
         np.testing.assert_array_equal(*related)
+
+
+@given(st.integers(2000, 20_000), st.integers(1, 400), st.integers(1, 19))
+def test_rows_above_the_bound_are_never_in_the_sample(n, limit, n_parts):
+    """If the number of all rows is known, a part leaves out most of its rows; the sample of all is the same."""
+    keys, numbers = row_keys(np.arange(n)), np.arange(n)
+    bound = key_bound(n, limit)
+    kept = np.concatenate(
+        [part[smallest_keys(keys[part], part, limit, bound)] for part in np.array_split(numbers, n_parts)]
+    )
+
+    expected = np.sort(np.argsort(keys, kind="stable")[:limit])
+
+    np.testing.assert_array_equal(np.sort(kept[smallest_keys(keys[kept], kept, limit)]), expected)
 
 
 @pytest.mark.parametrize("kind", ["aligned", "listed"])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import OutputFlags, Overwrite, refuse_options
+from .options import OutputFlags, Overwrite, Scheduler, refuse_options
 from .parsing import file_or_files_by_name, files_by_name
 from .printing import megabytes, print_facts, print_json
 from .progress import StepBar
@@ -22,7 +22,8 @@ def encode(
         str, typer.Argument(metavar="MODEL", help="A model (.dhm), or a collection (.dh) with its model.")
     ],
     features: Annotated[
-        str | None, typer.Argument(metavar="[FEATURES]", help="Feature file of one modality.")
+        str | None,
+        typer.Argument(metavar="[FEATURES]", help="Feature file of one modality; with --scheduler a folder."),
     ] = None,
     view: Annotated[
         list[str] | None,
@@ -40,7 +41,10 @@ def encode(
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the codes (.npy).")
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Where to write the codes (.npy); with --scheduler a folder."
+        ),
     ],
     modality: Annotated[
         str | None,
@@ -48,6 +52,7 @@ def encode(
             help="Modality of the features. Default: the one with that many features.", show_default=False
         ),
     ] = None,
+    scheduler: Scheduler = None,
     overwrite: Overwrite = False,
     output: OutputFlags,
 ) -> None:
@@ -65,11 +70,18 @@ def encode(
         diffhash encode photos.dh imgs.parquet#embedding --modality image -o codes.npy --json
 
         diffhash encode model.dhm --view image=imgs.npy --view text=txt.npy -o fused.npy
+
+        diffhash encode model.dhm imgs/ --scheduler local --modality image -o codes/
     """
     views = files_by_name(view, "--view")
     if bool(views) == (features is not None):
         raise typer.BadParameter("give FEATURES of one modality, or --view NAME=FILE for each modality")
     refuse_options(context, *(("modality", "goes with FEATURES") if views else ("ids", "goes with --view")))
+    if scheduler is not None:
+        if features is None:
+            raise typer.BadParameter("--scheduler goes with FEATURES of one modality")
+        _encode_shards(model, features, out, scheduler, modality, overwrite, output)
+        return
     from .. import workflows
 
     with StepBar() as progress:
@@ -94,3 +106,32 @@ def encode(
         print_json(facts)
     else:
         print_facts({**facts, "rows": f"{result.rows:,}", "size": megabytes(result.size)})
+
+
+def _encode_shards(
+    model: str,
+    features: str,
+    out: Path,
+    scheduler: str,
+    modality: str | None,
+    overwrite: bool,
+    output: OutputFlags,
+) -> None:
+    from .. import cluster
+
+    with StepBar() as progress:
+        result = cluster.encode_shards(
+            model,
+            features,
+            out,
+            scheduler=scheduler,
+            modality=modality,
+            overwrite=overwrite,
+            progress=progress,
+        )
+    facts = result.to_dict() | {"seconds": round(result.seconds, 2)}
+    facts["codes"] = facts.pop("path")
+    if output.as_json:
+        print_json(facts)
+    else:
+        print_facts({**facts, "rows": f"{result.rows:,}"})

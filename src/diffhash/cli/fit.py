@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from .options import FitSample, LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Views
+from .options import FitSample, LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Scheduler, Views
 from .parsing import files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json, yes_or_no
 from .progress import StepBar
+from .terminal import echo
 
 __all__ = ["fit"]
 
@@ -25,6 +26,7 @@ def fit(
     negatives: Negatives = None,
     learning: LearningFlags,
     sample: FitSample = None,
+    scheduler: Scheduler = None,
     overwrite: Overwrite = False,
     output: OutputFlags,
 ) -> None:
@@ -41,6 +43,8 @@ def fit(
         diffhash fit --view a=d.npz#a --view b=d.npz#b --labels d.csv#class -o d.dhm
 
         diffhash fit --view a=a.npy --view b=b.npy --view c=c.npy -o abc.dhm
+
+        diffhash fit --scheduler local --method diff --view a=a/ --view b=b/ -o ab.dhm
     """
     views = files_by_name(view, "--view")
     if not views:
@@ -50,9 +54,23 @@ def fit(
     from .. import workflows
 
     with StepBar() as progress:
-        result = workflows.fit(
-            views, out, pair_files=pair_files, learning=options, overwrite=overwrite, progress=progress
-        )
+        if scheduler is None:
+            result = workflows.fit(
+                views, out, pair_files=pair_files, learning=options, overwrite=overwrite, progress=progress
+            )
+        else:
+            from .. import cluster
+
+            result = cluster.fit_shards(
+                views,
+                out,
+                scheduler=scheduler,
+                pair_files=pair_files,
+                learning=options,
+                overwrite=overwrite,
+                progress=progress,
+                tell=lambda line: echo(line, err=True),
+            )
     facts = {
         "model": str(result.path),
         **result.model.to_dict(),

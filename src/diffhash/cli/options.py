@@ -21,6 +21,7 @@ __all__ = [
     "Overwrite",
     "PairFlags",
     "Sample",
+    "Scheduler",
     "Seed",
     "Views",
     "refuse_options",
@@ -66,6 +67,16 @@ FitSample = Annotated[
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.", rich_help_panel=_LEARNING)]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file of the same kind.")]
+
+
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS|local",
+        help="Work on a Dask cluster: the address of its scheduler, or local to start one process for each CPU. "
+        "Features are then folders of .npy or .parquet shards.",
+    ),
+]
 
 
 @dataclass(frozen=True)

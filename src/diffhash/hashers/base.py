@@ -6,6 +6,7 @@ them and learns a :class:`~diffhash.model.HashModel`, which does the rest.
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
@@ -15,8 +16,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import clone
 
-from ..errors import ParameterError, UnknownModalityError
-from ..learning.batches import Source
+from ..errors import ParameterError, SampleWarning, UnknownModalityError
+from ..learning.batches import Source, SourceForm
 from ..learning.passes import CollectPass
 from ..learning.sample_keys import sample_limit
 from ..learning.source_registry import open_batches, open_views
@@ -79,6 +80,7 @@ class BaseHasher(FittedHasher, ABC):
             Feature arrays of shape (n, n_features), dense or scipy sparse. With one view, pairs are within it.
             With two, pairs without names run from the first to the second. With more, pairs are aligned or
             name the modalities, see :meth:`Pairs.from_ids` and :meth:`Pairs.from_labels`.
+            Dask arrays are learned from on their cluster, see the page about clusters.
         pairs : Pairs, or {(modality, modality): Pairs}
             The second form gives the pairs of each couple of modalities, from the first name to the second;
             a couple that names one modality twice has pairs within it. Views that no couple names are ignored.
@@ -152,6 +154,7 @@ class BaseHasher(FittedHasher, ABC):
         self._check_parameters()
         check_count(self.n_bits, "n_bits", caller=caller, maximum=MAX_BITS)
         source = open_batches(batches, self.couple_weights, caller=caller)
+        source.announce(self.count_passes(source.form))
         learned = self._learn_from(source)
         self.model_ = self._new_model(
             learned,
@@ -329,7 +332,7 @@ class BaseHasher(FittedHasher, ABC):
     def _learn_from(self, source: Source) -> Learned:
         """Learn from a source: from rows that are collected in memory, all or a sample of bounded size."""
         form = source.form
-        limit = None if self.learns_from_all_rows else sample_limit(form.n_features, form.sparse)
+        limit = self._collected_rows(source)
         views, couples = source.reduce(CollectPass(form.couples, limit)).sample().data()
         if form.named is not None:
             negative = [c.pairs.n_negative for c in couples] if self._needs_negatives() else None
@@ -339,6 +342,24 @@ class BaseHasher(FittedHasher, ABC):
         return self._learn(
             TrainingData(form.modalities, dict(zip(form.modalities, views, strict=True)), couples)
         )
+
+    def _collected_rows(self, source: Source) -> int | None:
+        """Largest number of rows of each modality to collect in memory; None for all."""
+        form, limit = source.form, source.max_collected_rows
+        if not self.learns_from_all_rows:
+            return sample_limit(form.n_features, form.sparse)
+        if limit is not None and form.n_rows is not None and max(form.n_rows) > limit:
+            warnings.warn(
+                f"{self._caller}: {type(self).__name__} needs its rows in memory. It learns from a sample of {limit:,} "
+                f"of the {max(form.n_rows):,} rows.",
+                SampleWarning,
+                stacklevel=5,
+            )
+        return limit
+
+    def count_passes(self, form: SourceForm) -> int:  # noqa: ARG002 - subclasses use the form
+        """Number of times that a source is read; unusual data may need more."""
+        return 1
 
     def _needs_negatives(self) -> bool:
         """Whether ``fit`` needs at least one negative pair."""

@@ -180,10 +180,12 @@ class SpectralHasher(BaseHasher):
         return self._learn_after(first, source, settings)
 
     def count_passes(self, form: SourceForm) -> int:
-        """Number of times that a source is read, if all rows do not fit into the sample.
+        """Number of times that a source is read: once if all rows are known to fit into the sample.
 
         There are more if labels make very many groups, or if a bit would be nearly constant and its median is needed.
         """
+        if form.n_rows is not None and max(form.n_rows) <= sample_limit(form.n_features, form.sparse):
+            return 1
         kernel = not all(each.affine for each in self._map_settings(form).values())
         thresholds = {
             "zero": 0,

@@ -128,6 +128,9 @@ class Batch:
         Numbers of the guests of each modality among all rows.
     keep : bool
         Whether the batch object lives as long as its source, so that results of a pass are worth keeping.
+    n_total : tuple of int, or None
+        Number of rows of each modality in all batches, if it is known and keys depend only on row numbers. A sample
+        of the batch then leaves out rows that cannot be in the sample of all.
     """
 
     number: int
@@ -137,6 +140,7 @@ class Batch:
     starts: tuple[int, ...]
     guests: tuple[IntArray, ...] | None = None
     keep: bool = False
+    n_total: tuple[int, ...] | None = None
     _views: dict[int, MappedView] = field(default_factory=dict, repr=False)
     _values: dict[int, tuple[FloatArray, FloatArray]] = field(default_factory=dict, repr=False)
 
@@ -220,10 +224,16 @@ class Source(ABC):
     form : SourceForm
     n_batches : int or None
         None if it is not known before the first pass.
+    max_collected_rows : int or None
     """
 
     form: SourceForm
     n_batches: int | None
+    #: Most rows of each modality that may be collected in the memory of this process; None if there is no limit.
+    max_collected_rows: int | None = None
+
+    def announce(self, n_passes: int) -> None:  # noqa: B027 - most sources need not know
+        """Tell the source how many passes are planned; called before the first one."""
 
     @abstractmethod
     def reduce(self, job: Callable[[Batch], T]) -> T:

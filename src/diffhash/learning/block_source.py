@@ -20,7 +20,7 @@ from ..validation import check_features
 from .batches import Batch, CoupleForm, Mergeable, Source, SourceForm, merge_all
 from .sample_keys import partner_keys, row_keys
 
-__all__ = ["ArrayRows", "BlockSource", "Rows"]
+__all__ = ["ArrayRows", "BlockPairs", "BlockSource", "Rows", "block_pairs", "known_features"]
 
 T = TypeVar("T", bound=Mergeable)
 #: Bytes of the rows of all modalities in a block: large compared to the sums, small compared to the memory.
@@ -143,37 +143,15 @@ class BlockSource(Source):
             yield self._batch(number, owned)
 
     def _batch(self, number: int, owned: Sequence[slice]) -> Batch:
-        local = [_block_pairs(couple.pairs, owned[couple.first]) for couple in self._couples]
-        guests = []
-        for u, rows in enumerate(owned):
-            needed = [
-                index[1]
-                for couple, pairs in zip(self._couples, local, strict=True)
-                if couple.second == u and not pairs.aligned
-                for index in (pairs.positive, pairs.negative)
-                if index is not None
-            ]
-            every = np.unique(np.concatenate(needed)) if needed else np.empty(0, np.int64)
-            guests.append(every[(every < rows.start) | (every >= rows.stop)])
-        views = [self._read(u, rows, guests[u]) for u, rows in enumerate(owned)]
-        pairs = tuple(
-            _localised(
-                each,
-                owned[c.first],
-                owned[c.second],
-                guests[c.second],
-                len(views[c.first]),
-                len(views[c.second]),
-            )
-            for each, c in zip(local, self._couples, strict=True)
-        )
+        block = block_pairs(self._couples, owned)
+        views = [self._read(u, rows, block.guests[u]) for u, rows in enumerate(owned)]
         return Batch(
             number,
             tuple(views),
-            pairs,
+            block.pairs,
             tuple(keys[rows] for keys, rows in zip(self._keys, owned, strict=True)),
             tuple(rows.start for rows in owned),
-            tuple(guests) if any(map(len, guests)) else None,
+            block.guests if block.has_guests else None,
         )
 
     def _read(self, modality: int, rows: slice, guests: IntArray) -> NDArray[Any]:
@@ -188,17 +166,65 @@ class BlockSource(Source):
         if not self._checked:
             name, width = self.form.modalities[modality], self.form.n_features[modality]
             return np.asarray(check_features(X, width, caller=self._caller, modality=name))
-        dtype = (
-            X.dtype
-            if X.dtype in (np.float32, np.float64)
-            else np.float64
-            if X.dtype.itemsize > 2
-            else np.float32
-        )
-        return np.asarray(X, dtype=dtype)
+        return known_features(X)
 
 
-def _block_pairs(pairs: ResolvedPairs, rows: slice) -> ResolvedPairs:
+def known_features(X: Any) -> NDArray[Any]:
+    """Rows that were checked in an earlier pass, as float32 or float64."""
+    dtype = (
+        X.dtype if X.dtype in (np.float32, np.float64) else np.float64 if X.dtype.itemsize > 2 else np.float32
+    )
+    return np.asarray(X, dtype=dtype)
+
+
+@dataclass(frozen=True)
+class BlockPairs:
+    """The pairs of a block of rows, see :class:`~diffhash.learning.batches.Batch`."""
+
+    pairs: tuple[ResolvedPairs, ...]
+    guests: tuple[IntArray, ...]
+
+    @property
+    def has_guests(self) -> bool:
+        """Whether the pairs need rows of other blocks."""
+        return any(map(len, self.guests))
+
+
+def block_pairs(couples: ResolvedCouples, owned: Sequence[slice]) -> BlockPairs:
+    """The pairs whose first row is in a block, with row numbers local to the block.
+
+    Parameters
+    ----------
+    couples : ResolvedCouples
+        Pairs of all rows.
+    owned : list of slices
+        The rows of each modality in the block.
+    """
+    local = [_listed_within(couple.pairs, owned[couple.first]) for couple in couples]
+    guests = []
+    for u, rows in enumerate(owned):
+        needed = [
+            index[1]
+            for couple, pairs in zip(couples, local, strict=True)
+            if couple.second == u and not pairs.aligned
+            for index in (pairs.positive, pairs.negative)
+            if index is not None
+        ]
+        every = np.unique(np.concatenate(needed)) if needed else np.empty(0, np.int64)
+        guests.append(every[(every < rows.start) | (every >= rows.stop)])
+    sizes = [rows.stop - rows.start + len(more) for rows, more in zip(owned, guests, strict=True)]
+    return BlockPairs(
+        tuple(
+            _localised(
+                each, owned[c.first], owned[c.second], guests[c.second], sizes[c.first], sizes[c.second]
+            )
+            for each, c in zip(local, couples, strict=True)
+        ),
+        tuple(guests),
+    )
+
+
+def _listed_within(pairs: ResolvedPairs, rows: slice) -> ResolvedPairs:
     """The listed pairs whose first row is in a block; numbers are still those of all rows."""
 
     def chosen(index: Any, weights: FloatArray | None) -> tuple[Any, FloatArray | None]:

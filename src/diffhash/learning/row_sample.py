@@ -24,7 +24,7 @@ from ..pairs.group_names import GroupNames
 from ..pairs.resolved import ResolvedPairs, checked_pairs, weights_of
 from ..types import FloatArray, IntArray
 from .batches import Batch, CoupleForm
-from .sample_keys import smallest_keys
+from .sample_keys import key_bound, smallest_keys
 
 __all__ = ["RowSample"]
 
@@ -126,7 +126,8 @@ class RowSample:
         for u in range(len(batch.views)):
             n = batch.n_own(u)
             numbers = np.arange(batch.starts[u], batch.starts[u] + n)
-            positions = smallest_keys(batch.keys[u], numbers, limit)
+            bound = np.inf if batch.n_total is None else key_bound(batch.n_total[u], limit)
+            positions = smallest_keys(batch.keys[u], numbers, limit, bound)
             taken = _SampledRows(n, batch.keys[u], numbers, batch.own(u), np.ones(n)).taken(positions)
             # The memory of a batch may be used again for another one, and samples are changed when they are merged.
             rows.append(taken if batch.keep else replace(taken, X=taken.X.copy()))

@@ -12,7 +12,7 @@ import numpy as np
 from ..pairs.couples import ResolvedCouple
 from ..types import FloatArray, IntArray
 
-__all__ = ["partner_keys", "row_keys", "sample_limit", "smallest_keys", "stream_limit"]
+__all__ = ["key_bound", "partner_keys", "row_keys", "sample_limit", "smallest_keys", "stream_limit"]
 
 #: Largest number of rows of a modality in the sample of a stream.
 MAX_STREAM_ROWS = 1 << 17
@@ -90,8 +90,29 @@ def partner_keys(keys: Sequence[FloatArray], couples: Sequence[ResolvedCouple]) 
     return found
 
 
-def smallest_keys(keys: FloatArray, numbers: IntArray, limit: int) -> IntArray | slice:
-    """Positions of the smallest keys, increasing; equal keys are taken in the order of their row numbers."""
+def key_bound(n_rows: int, limit: int) -> float:
+    """A key that all of the ``limit`` smallest keys of so many rows are below.
+
+    Keys are exponential random numbers. The expected number of keys below the bound is ten standard deviations more
+    than needed, so there are practically always enough of them.
+
+    Examples
+    --------
+    >>> key_bound(10_000, 20_000), bool(np.sum(row_keys(np.arange(100_000)) < key_bound(100_000, 1000)) > 1000)
+    (inf, True)
+    """
+    wanted = limit + 10 * limit**0.5 + 100
+    return float("inf") if wanted >= n_rows else float(-np.log1p(-wanted / n_rows))
+
+
+def smallest_keys(keys: FloatArray, numbers: IntArray, limit: int, bound: float = np.inf) -> IntArray | slice:
+    """Positions of the smallest keys, increasing; equal keys are taken in the order of their row numbers.
+
+    Keys above the bound are left out.
+    """
+    if bound < np.inf:
+        inside = np.flatnonzero(keys <= bound)
+        return np.asarray(inside[smallest_keys(keys[inside], numbers[inside], limit)])
     if len(keys) <= limit:
         return slice(None)
     bound = np.partition(keys, limit - 1)[limit - 1]

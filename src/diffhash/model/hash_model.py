@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from ..array_modules import array_module
 from ..errors import FeatureCountError, InputError, NotFittedError, ParameterError
 from ..featurizers.base import Featurizer, check_featurizer
 from ..featurizers.registry import BUILT_IN, is_built_in
@@ -135,8 +136,11 @@ class HashModel:
         Returns
         -------
         float array of shape (n, n_bits)
-            Thresholds are included: a bit is one where the value is >= 0.
+            Thresholds are included: a bit is one where the value is >= 0. Of a Dask array, a Dask array.
         """
+        if (lazy := array_module(X)) is not None:
+            found: FloatArray = lazy.project_array(self, X, modality)
+            return found
         modality, X = self._check_rows(X, modality, "project")
         return self.maps[modality].project(X, self.projections[modality], self.thresholds[modality])
 
@@ -152,8 +156,12 @@ class HashModel:
         Returns
         -------
         uint8 array of shape (n, ceil(n_bits / 8))
-            Little bit order, padding bits 0; equal to the packed signs of :meth:`project`.
+            Little bit order, padding bits 0; equal to the packed signs of :meth:`project`. Of a Dask array, a Dask
+            array.
         """
+        if (lazy := array_module(X)) is not None:
+            found: CodeArray = lazy.encode_array(self, X, modality)
+            return found
         modality, X = self._check_rows(X, modality, "encode")
         return self.maps[modality].encode(X, self.projections[modality], self.thresholds[modality])
 

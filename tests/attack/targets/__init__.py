@@ -32,6 +32,7 @@ TARGETS: dict[str, Target] = {
         Target("csv", readers.make_csv, quick=200),
         Target("jsonl", readers.make_jsonl, quick=200),
         Target("parquet", readers.make_parquet, quick=200),
+        Target("shards", readers.make_shards, quick=60),
         Target("dataset", readers.make_dataset, quick=100),
         Target("picture", pictures.make, quick=200),
         Target("native", native_calls.make, quick=300),

@@ -19,7 +19,16 @@ from ..case import Use, WrongAnswerError, attempt
 from ..mutate import hostile_array, hostile_json, hostile_text, json_bytes, mutate_bytes
 from .parquet_tables import table_bytes
 
-__all__ = ["CONTENTS", "make_csv", "make_dataset", "make_jsonl", "make_npy", "make_npz", "make_parquet"]
+__all__ = [
+    "CONTENTS",
+    "make_csv",
+    "make_dataset",
+    "make_jsonl",
+    "make_npy",
+    "make_npz",
+    "make_parquet",
+    "make_shards",
+]
 
 
 class _Canary:
@@ -277,5 +286,34 @@ def make_dataset(rng: random.Random, folder: Path) -> Use:
         if (folder / "canary").exists():
             raise WrongAnswerError("a pickle in the file was run")
         return split is not None
+
+    return use
+
+
+def make_shards(rng: random.Random, folder: Path) -> Use:
+    """A folder of shards of which some are hostile, read as the tasks of a cluster read them."""
+    from diffhash.cluster.shards import ShardBlocks, open_shards
+
+    shards = folder / "shards"
+    shards.mkdir()
+    for number in range(rng.choice([0, 1, 2, 3])):
+        kind = rng.choice(["npy", "npy", "parquet"])
+        name = rng.choice([f"part-{number}", f"part-{number * 7}", f"{number}", "é", "part"])
+        buffer = io.BytesIO()
+        np.save(buffer, np.arange(rng.choice([0, 3, 12])).reshape(-1, 3) / 7)
+        plain = buffer.getvalue()
+        data = table_bytes(rng) if kind == "parquet" else rng.choice([plain, plain, npy(rng)])
+        (shards / f"{name}.{kind}").write_bytes(data)
+    if rng.random() < 0.1:
+        (shards / rng.choice(["x.npy", "x.parquet"])).mkdir(exist_ok=True)
+
+    def use() -> bool:
+        given = open_shards(f"{shards}{rng.choice(['', '', '#a', '#embedding'])}", what="attack")
+        blocks = ShardBlocks(given, step=2)
+        read = [blocks.block(number).read() for number in range(len(blocks.sizes))]
+        if sum(len(part) for part in read) != blocks.shape[0]:
+            raise WrongAnswerError("blocks have other numbers of rows than their shards")
+        blocks.take(np.arange(blocks.shape[0])).read()
+        return True
 
     return use
