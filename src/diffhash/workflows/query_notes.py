@@ -13,14 +13,15 @@ _MOST_NAMES = 8
 
 
 def word_notes(match: WordMatch) -> tuple[str, ...]:
-    """A sentence about each word that no caption contains.
+    """A sentence about each word that no caption contains; single letters, such as "a", are not worth one.
 
     Examples
     --------
-    >>> word_notes(WordMatch(("red", "frogs"), ("frogs",), {"frogs": ("frog",)}))
+    >>> word_notes(WordMatch(("red", "frogs", "a"), ("frogs", "a"), {"frogs": ("frog",)}))
     ("No caption contains 'frogs'. Searched for 'frog'.",)
     """
-    return tuple(_about(word, match.searched_for.get(word, ())) for word in match.unknown)
+    words = (word for word in match.unknown if not (len(word) == 1 and "a" <= word <= "z"))
+    return tuple(_about(word, match.searched_for.get(word, ())) for word in words)
 
 
 def _about(word: str, others: tuple[str, ...]) -> str:
