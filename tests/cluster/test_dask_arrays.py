@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 from sklearn.base import clone
 
 import diffhash as dh
 from diffhash.cluster.clients import MALLOC_SETTINGS
 from tests.cluster.conftest import N, equal_bits
 
+dask = pytest.importorskip("dask", reason="the extra 'cluster' is not installed")
 da = pytest.importorskip("dask.array", reason="the extra 'cluster' is not installed")
 distributed = pytest.importorskip("distributed", reason="the extra 'cluster' is not installed")
 
@@ -121,12 +123,27 @@ def test_codes_of_a_dask_array_are_a_dask_array(client, data):
 
 def test_without_a_client_the_blocks_run_in_threads(data, small_sample):
     alone = dh.DiffHash(n_bits=8).fit(data.two, dh.Pairs.aligned(N))
-    import dask
-
     with dask.config.set(scheduler="threads"):
         together = dh.DiffHash(n_bits=8).fit(chunked(data.two), dh.Pairs.aligned(N))
 
     assert equal_bits(alone, together, data.two) >= 0.9999
+
+
+def test_sparse_blocks(data, small_sample):
+    dense = {m: np.where(X > 2, X, 0) for m, X in data.two.items()}
+    sparse = {m: scipy.sparse.csr_array(X) for m, X in dense.items()}
+    lazy = {
+        m: da.from_array(X, chunks=(500, -1)).map_blocks(scipy.sparse.csr_array) for m, X in dense.items()
+    }
+    pairs = dh.Pairs.aligned(N)
+    alone = dh.DiffHash(n_bits=8).fit(sparse, pairs)
+
+    with dask.config.set(scheduler="threads"):
+        together = dh.DiffHash(n_bits=8).fit(lazy, pairs)
+        with pytest.raises(dh.errors.InputError, match="between rows of different blocks need dense arrays"):
+            dh.DiffHash(n_bits=8).fit(lazy, dh.Pairs((np.arange(N), np.arange(N)[::-1])))
+
+    assert equal_bits(alone, together, sparse) >= 0.9999
 
 
 def killing(block, marker, at):

@@ -84,7 +84,7 @@ class _Common:
         n = len(self.form.modalities)
         views = [self.features(read_block(X), u, part.starts[u]) for u, X in enumerate(blocks[:n])]
         if part.pairs is None or part.keys is None:
-            rows = np.arange(len(views[0]))
+            rows = np.arange(views[0].shape[0])
             pairs = ResolvedPairs(len(rows), len(rows), False, (rows, rows), None, None, aligned=True)
             key = row_keys(rows + part.starts[0])
             return Batch(
@@ -160,6 +160,11 @@ class DaskSource(Source):
         self.max_collected_rows = min(MAX_COLLECTED_ROWS, max(2000, MAX_COLLECTED_BYTES // row_bytes))
         if not self._parts:
             raise InputError(f"{caller}: there are no rows to learn from.")
+        if any(self.form.sparse) and any(part.guests is not None for part, _ in self._parts):
+            raise InputError(
+                f"{caller}: pairs between rows of different blocks need dense arrays. Make the arrays dense, or put "
+                "the rows of each pair into blocks of the same number."
+            )
 
     def _make_parts(self) -> list[tuple[_Part, list[int | None]]]:
         """For each batch what its task gets, and the number of its block in each view."""

@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from ..workflows.fitting import check_fit_options
 from ..workflows.learn_model import make_hasher
 from ..workflows.model_files import describe_model
-from ..workflows.options import FileName, LearningOptions, OptionError, PairFiles, check_files, check_type
+from ..workflows.options import FileName, LearningOptions, OptionError, PairFiles
 from ..workflows.outputs import check_model_output
 from ..workflows.pair_files import read_pair_files
 from ..workflows.progress import Progress, Step, report
@@ -60,12 +61,8 @@ def fit_shards(
     tell : function, optional
         Called with lines for people before the work begins: the number of passes, and the dashboard.
     """
-    check_files(views, "views")
     out = Path(out)
-    pair_files = PairFiles() if pair_files is None else pair_files
-    learning = LearningOptions() if learning is None else learning
-    check_type(pair_files, "pair_files", PairFiles)
-    check_type(learning, "learning", LearningOptions)
+    pair_files, learning = check_fit_options(views, pair_files, learning)
     if learning.calibrate:
         raise OptionError("`calibrate` needs all rows in memory. Learn on a cluster without it")
     if learning.sample:

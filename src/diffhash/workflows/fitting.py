@@ -17,7 +17,19 @@ from .pair_files import read_pair_files
 from .progress import Progress
 from .results import FitResult
 
-__all__ = ["fit"]
+__all__ = ["check_fit_options", "fit"]
+
+
+def check_fit_options(
+    views: Mapping[str, FileName], pair_files: PairFiles | None, learning: LearningOptions | None
+) -> tuple[PairFiles, LearningOptions]:
+    """The options of a fit, or their defaults; raise OptionError if one is of another type."""
+    check_files(views, "views")
+    pair_files = PairFiles() if pair_files is None else pair_files
+    learning = LearningOptions() if learning is None else learning
+    check_type(pair_files, "pair_files", PairFiles)
+    check_type(learning, "learning", LearningOptions)
+    return pair_files, learning
 
 
 def fit(
@@ -59,12 +71,8 @@ def fit(
     >>> result.model.method, result.learned_from
     ('DiffHash', '200 aligned rows')
     """
-    check_files(views, "views")
     out = Path(out)
-    pair_files = PairFiles() if pair_files is None else pair_files
-    learning = LearningOptions() if learning is None else learning
-    check_type(pair_files, "pair_files", PairFiles)
-    check_type(learning, "learning", LearningOptions)
+    pair_files, learning = check_fit_options(views, pair_files, learning)
     check_model_output(out, overwrite, [*views.values(), *pair_files.names()])
     hasher = make_hasher(learning)
     files = {name: open_features(os.fspath(source)) for name, source in views.items()}
