@@ -19,12 +19,13 @@ from pathlib import Path
 import numpy as np
 
 from diffhash import cluster
+from diffhash.cluster.fitting import BLOCK_BYTES
 from diffhash.workflows import LearningOptions
 
 WIDTHS = {"x": 512, "y": 256}
 N_BITS = 64
 SHARD_ROWS = 50_000
-BLOCK_ROWS = (1 << 26) // (4 * sum(WIDTHS.values()))
+BLOCK_ROWS = BLOCK_BYTES // (4 * sum(WIDTHS.values()))
 
 
 def make(folder: Path, n_rows: int) -> None:

@@ -21,8 +21,9 @@ from .shards import ShardBlocks, open_shards
 
 __all__ = ["fit_shards"]
 
-#: Bytes of the features of all views in a block.
-BLOCK_BYTES = 1 << 26
+#: Bytes of the features of all views in a block. Arrays of this size are below the limit from which malloc asks the
+#: system for new memory every time, see MALLOC_SETTINGS.
+BLOCK_BYTES = 1 << 25
 
 
 def fit_shards(
