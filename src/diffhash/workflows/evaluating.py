@@ -129,6 +129,8 @@ def evaluate(
                 compared = a == b and a in files and n > 1
                 distances = _compare_distances(encoded[a], files[a], metric, seed) if compared else None
                 couple = None if calibration is None else calibration.couple(a, b)
+                if couple is not None and couple.labelled != (pair_files.labels is not None):
+                    couple = None  # chances that an object is the same do not tell whether its label is
                 directions.append(_direction(a, b, found, n_rows[b], distances, couple))
         if fused:
             found = database.evaluate(encoded[a], a, rows)
