@@ -80,7 +80,7 @@ BAD = {
         1,
         "64 features",
     ),
-    "search nothing": (["search", "{s}"], 2, "--item is a query by itself"),
+    "search nothing": (["search", "{s}"], 2, "one of TEXT"),
     "search twice": (["search", "{s}", "red", "--item", "x"], 2, "--item is a query by itself"),
     "search no file": (["search", "none.dh", "red"], 1, "no such file"),
     "search no collection": (["search", "{f}/model.dhm", "red"], 1, "model.dhm"),
