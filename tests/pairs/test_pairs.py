@@ -143,7 +143,7 @@ def test_an_error_about_too_many_label_sets_recommends_sampling(monkeypatch):
         (lambda: dh.Pairs.from_labels([0, np.nan]), "NaN in row 1"),
         (lambda: dh.Pairs.from_labels([0, 1], ["a", "b"]), "cannot be compared"),
         (lambda: dh.Pairs.from_labels([[0, 2]], [[0, 1]]), "only 0 and 1"),
-        (lambda: dh.Pairs.from_labels([], []), "shape"),
+        (lambda: dh.Pairs.from_labels([], []), "labels are empty"),
         (lambda: dh.Pairs.from_labels([0, 1], [0, 1]).resolve(2, 3), "labels for 2 and 2"),
         (lambda: dh.Pairs.from_labels([0, 1], [1, 0]).resolve(2), "leave out the second"),
         (lambda: dh.Pairs.from_labels([0, 1], [0, 1], n_positive=0), ">= 1"),

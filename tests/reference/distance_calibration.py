@@ -43,12 +43,12 @@ def monotone_ratio(similar, dissimilar, prior=0.5):
     blocks = [[d] for d in range(len(similar))]
 
     def masses(block):
-        return sum(similar[d] for d in block) / n, sum(dissimilar[d] for d in block) / m
+        return sum(int(similar[d]) for d in block), sum(int(dissimilar[d]) for d in block)
 
     while True:
         for left, right in pairwise(blocks):
             (p, q), (p_next, q_next) = masses(left), masses(right)
-            if p * q_next <= p_next * q + 1e-15:
+            if p * q_next <= p_next * q:
                 blocks = [b for b in blocks if b is not left and b is not right] + [left + right]
                 blocks.sort()
                 break
@@ -58,6 +58,6 @@ def monotone_ratio(similar, dissimilar, prior=0.5):
     smallest = np.inf
     for block in blocks:
         p, q = masses(block)
-        smallest = min(smallest, (p + prior / n) / (q + prior / m))
+        smallest = min(smallest, ((p + prior) / n) / ((q + prior) / m))
         found[block] = smallest
     return found

@@ -135,6 +135,9 @@ class FittedHasher(BaseEstimator):
         if name == "model_" and self.__dict__.get("_stream") is not None:
             self.model_ = self._model_of_stream(self._stream)
             return self.model_
+        # Python also comes here after a property raised HasherNotFittedError, which is an AttributeError.
+        if isinstance(getattr(type(self), name, None), property):
+            self._fitted(name)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _model_of_stream(self, stream: Any) -> HashModel:

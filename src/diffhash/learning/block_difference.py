@@ -226,6 +226,15 @@ def _unit_parts(columns: Sequence[FloatArray], norms: FloatArray) -> list[FloatA
     return parts
 
 
+def _connected(start: int, among: frozenset[int], neighbours: Sequence[set[int]]) -> frozenset[int]:
+    """The modalities that couples connect with one of them."""
+    found, new = {start}, {start}
+    while new:
+        new = {v for u in new for v in neighbours[u] & among} - found
+        found |= new
+    return frozenset(found)
+
+
 def largest_rank(sizes: Sequence[int], couples: Sequence[tuple[int, int]]) -> int:
     """Largest possible number of negative eigenvalues of a block matrix.
 
@@ -250,13 +259,21 @@ def largest_rank(sizes: Sequence[int], couples: Sequence[tuple[int, int]]) -> in
         neighbours[u].add(v)
         neighbours[v].add(u)
 
-    @cache
     def independent(left: frozenset[int]) -> int:
         """Features of the largest set of modalities without couples among each other."""
-        u = max(left, key=lambda each: len(neighbours[each] & left), default=None)
-        if u is None or not neighbours[u] & left:
-            return sum(sizes[each] for each in left)
-        with_u = sizes[u] + independent(left - {u} - neighbours[u])
-        return max(with_u, independent(left - {u}))
+        total = 0
+        while left:
+            part = _connected(min(left), left, neighbours)
+            total, left = total + independent_in_part(part), left - part
+        return total
+
+    # Parts of a chain are shorter chains, of which there are few: long chains need the memory.
+    @cache
+    def independent_in_part(part: frozenset[int]) -> int:
+        u = max(sorted(part), key=lambda each: len(neighbours[each] & part))
+        if len(part) == 1:
+            return sizes[u]
+        with_u = sizes[u] + independent(part - {u} - neighbours[u])
+        return max(with_u, independent(part - {u}))
 
     return sum(sizes) - independent(frozenset(u for u in range(len(sizes)) if u not in neighbours[u]))

@@ -240,14 +240,15 @@ def _known_ratio(couple: CoupleCalibration) -> FloatArray:
 def _monotone_ratio(similar: NDArray[Any], dissimilar: NDArray[Any]) -> FloatArray:
     """p(d) / q(d) after pooling, non-increasing; pool-adjacent-violators over the few distances."""
     n_similar, n_dissimilar = float(similar.sum()), float(dissimilar.sum())
-    blocks: list[tuple[float, float, int]] = []
+    # Whole numbers, so that equal shares are equal.
+    blocks: list[tuple[int, int, int]] = []
     for s, d in zip(similar.tolist(), dissimilar.tolist(), strict=True):
-        block = (s / n_similar, d / n_dissimilar, 1)
+        block = (s, d, 1)
         # The share of a block must be below that of the block before it; empty blocks join any other.
         while blocks and blocks[-1][0] * block[1] <= block[0] * blocks[-1][1]:
             last = blocks.pop()
             block = (last[0] + block[0], last[1] + block[1], last[2] + block[2])
         blocks.append(block)
     p, q, sizes = (np.array(column) for column in zip(*blocks, strict=True))
-    ratio = (p + _PRIOR_COUNT / n_similar) / (q + _PRIOR_COUNT / n_dissimilar)
+    ratio = ((p + _PRIOR_COUNT) / n_similar) / ((q + _PRIOR_COUNT) / n_dissimilar)
     return np.asarray(np.repeat(np.minimum.accumulate(ratio), sizes))
