@@ -27,6 +27,17 @@ def model(files):
     return files.folder / "model.dhm"
 
 
+def test_chances_learned_from_labels_are_judged_by_labels(files, views, tmp_path):
+    def labels(part):
+        return workflows.PairFiles(labels={m: f"{files.folder / f'{part}_{m}.csv'}#class" for m in "xy"})
+
+    fitted = workflows.fit(views, tmp_path / "m.dhm", pair_files=labels("train"), learning=FAST)
+    unseen = {m: files.folder / f"test_{m}.npy" for m in "xy"}
+    result = workflows.evaluate(fitted.path, unseen, pair_files=labels("test"))
+
+    assert all(direction.calibration is not None for direction in result.directions)
+
+
 def test_from_features_to_figures(files, views, tmp_path):
     fitted = workflows.fit(views, tmp_path / "m.dhm", learning=FAST)
     labels = workflows.PairFiles(labels={m: f"{files.folder / f'test_{m}.csv'}#class" for m in "xy"})
