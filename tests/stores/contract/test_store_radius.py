@@ -68,7 +68,7 @@ def test_features_can_be_searched_within_a_radius(store):
     assert all(row in [hit.id for hit in hits[row]] for row in range(5))
     assert all(hit.distance == 0 for row in hits for hit in row)
     limited = store.search(x[:5], modality="x", into="x", k=1, radius=0)
-    assert [found(row) for row in limited] == [found(row)[:1] for row in hits]
+    assert [[d for _, d in found(row)] for row in limited] == [[d for _, d in found(row)[:1]] for row in hits]
 
 
 @pytest.mark.parametrize("radius", [-1, 1.5, "2", None])
