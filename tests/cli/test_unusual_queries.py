@@ -100,9 +100,7 @@ def test_words_find_captions_of_codes_without_a_model(tmp_path, capsys):
 
 def test_words_of_a_query_with_a_picture_are_matched_with_captions(shapes, photos, capsys):
     picture = next((photos / "pictures").rglob("*.png"))
-    status, out, err = run(
-        capsys, "search", shapes, "disc", "--image", picture, "--into", "image", "--json"
-    )
+    status, out, err = run(capsys, "search", shapes, "disc", "--image", picture, "--into", "image", "--json")
     assert status == 0, err
     found = json.loads(out)
     assert found["modality"] == "text+image"
