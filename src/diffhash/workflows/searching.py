@@ -167,6 +167,8 @@ def search(
         if reason is None and max_false_matches is not None and not all(hits):
             limit = store.match_limit(max_false_matches, modality=asked[0], into=options["into"], where=where)
             reason = _why_nothing(limit, max_false_matches)
+        elif reason is None and radius is not None and not any(hits):
+            reason = f"no item is within distance {radius}"
     return QueryResult(
         query=_shown_query([text, image, vector, item]),
         modality="+".join(asked),
