@@ -10,6 +10,7 @@ scores of objects by regressions without them; several ways to make bits are com
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ...learning.score_bits import without_constant_bits
 from ...pairs.couples import ResolvedCouples
 from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray
+from .all_rows import LabelledRows
 from .fit_options import FitOptions, FitProgress, RefinedFit, ViewSetting
 from .score_layer import choose_layer
 from .view_choice import choose_views, draw_folds, labelled_pairs, scores_without_folds, targets_of
@@ -38,6 +40,7 @@ def fit_labels(
     *,
     progress: FitProgress | None,
     who: list[str],
+    all_rows: LabelledRows | None = None,
 ) -> RefinedFit:
     """Learn codes of any number of views from labels.
 
@@ -51,6 +54,9 @@ def fit_labels(
         Called as ``progress(share_done, message)``.
     who : list of str
         For each view, the prefix of error messages.
+    all_rows : LabelledRows, optional
+        Given if views and couples are only a sample. Settings and bits are learned from the sample, regressions from
+        sums over all rows.
 
     Examples
     --------
@@ -63,9 +69,10 @@ def fit_labels(
     True
     """
     report = progress or (lambda _done, _message: None)
-    indicators = label_indicators(couples)
+    indicators = label_indicators(couples) if all_rows is None else all_rows.sampled_indicators
+    regress = None if all_rows is None else partial(all_rows.regressions, max_rank=options.max_rank, who=who)
     report(0.0, "comparing representations")
-    fits, tried = choose_views(views, indicators, couples, options, report, who)
+    fits, tried = choose_views(views, indicators, couples, options, report, who, regress)
     targets = targets_of(fits)
     report(0.7, "comparing bits")
     rows, folds = draw_folds(couples.n_rows, _MAX_LAYER_ROWS, options)
@@ -97,18 +104,26 @@ def fit_labels(
     )
 
 
-def classes_are_tiny(pairs: ResolvedPairs) -> bool:
+def classes_are_tiny(pairs: ResolvedPairs, counts: tuple[FloatArray, FloatArray] | None = None) -> bool:
     """Whether most rows of a view share their labels with no other row of it.
 
     Class scores cannot be learned then, because a row that is left out leaves nothing of its class behind.
+
+    Parameters
+    ----------
+    pairs : ResolvedPairs
+        Made from labels.
+    counts : (array of shape (n,), array of shape (n',)), optional
+        How many rows each row of both views stands for; 1 by default.
     """
     groups = pairs.groups
     assert groups is not None
-    for labels in couple_indicators(groups)[: 1 if pairs.one_view else 2]:
-        sizes = np.asarray(labels.sum(axis=0)).reshape(-1)
+    for side, labels in enumerate(couple_indicators(groups)[: 1 if pairs.one_view else 2]):
+        weights = np.ones(labels.shape[0]) if counts is None else counts[side]
+        sizes = np.asarray(labels.T @ weights).reshape(-1)
         # A row is alone if no label of it has another row.
         accompanied = np.asarray(labels @ (sizes > 1)).reshape(-1) > 0
-        if accompanied.mean() < 0.5:
+        if np.average(accompanied, weights=weights) < 0.5:
             return True
     return False
 

@@ -26,6 +26,8 @@ __all__ = [
     "ViewFit",
     "choose_finalists",
     "fit_candidate",
+    "fit_map",
+    "fit_ridge",
     "sample_rows",
 ]
 
@@ -151,20 +153,48 @@ def fit_candidate(
     candidate: Candidate, X: Any, labels: Any, choices: ViewOptions, options: FitOptions, who: str
 ) -> ViewFit:
     """The regression of all rows. The ridge is chosen again by their leave-one-out error."""
+    fitted = fit_map(candidate, X, options, who)
+    view = MappedView(X, fitted)
+    regression = ViewRegression.of(view, labels, options.max_rank, who=who)
+    return fit_ridge(candidate, regression, view, labels, choices, options)
+
+
+def fit_map(candidate: Candidate, X: Any, options: FitOptions, who: str) -> FeatureMap:
+    """The feature map of a candidate."""
     representation = candidate.representation
     landmarks = None
     if representation.features == "kernel":
         landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=who)
-    fitted = fit_representation(X, representation, landmarks, who=who)
-    view = MappedView(X, fitted)
-    regression = ViewRegression.of(view, labels, options.max_rank, who=who)
+    return fit_representation(X, representation, landmarks, who=who)
+
+
+def fit_ridge(
+    candidate: Candidate,
+    regression: ViewRegression,
+    view: MappedView,
+    labels: Any,
+    choices: ViewOptions,
+    options: FitOptions,
+) -> ViewFit:
+    """Choose the ridge of a regression by the leave-one-out error of rows that it was fitted to.
+
+    Parameters
+    ----------
+    candidate : Candidate
+    regression : ViewRegression
+    view : MappedView
+        Some or all of the rows of the regression.
+    labels : sparse array of shape (n, n_labels)
+        Labels of these rows.
+    choices, options
+    """
     rng = np.random.default_rng(options.random_state)
-    n = X.shape[0]
+    n = view.n_rows
     rows = np.arange(n) if n <= MAX_RIDGE_ROWS else np.sort(rng.permutation(n)[:MAX_RIDGE_ROWS])
-    coordinates = regression.coordinates(view if len(rows) == n else MappedView(X[rows], fitted))
+    coordinates = regression.coordinates(view if len(rows) == n else MappedView(view.X[rows], view.map))
     ridges = np.asarray(choices.ridges)
     near = ridges[(ridges >= candidate.ridge / _RIDGE_FACTOR) & (ridges <= candidate.ridge * _RIDGE_FACTOR)]
     targets = shared_targets([regression.damped_moments(candidate.ridge)], MAX_SCORES)
     centred = regression.centred_targets(labels[rows], targets)
     ridge, error = regression.best_ridge(coordinates, centred, near, targets)
-    return ViewFit(representation, fitted, ridge, regression, error)
+    return ViewFit(candidate.representation, view.map, ridge, regression, error)
