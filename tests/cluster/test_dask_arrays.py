@@ -244,7 +244,7 @@ def test_bad_pairs_and_calibration_are_refused(data):
 def test_refined_hash_says_if_it_learns_from_a_sample(data, monkeypatch):
     """Views with very many features are collected in memory, which is bounded."""
     monkeypatch.setattr("diffhash.cluster.dask_source.MAX_COLLECTED_ROWS", 300)
-    monkeypatch.setattr("diffhash.hashers.refined.row_survey._MAX_FEATURES", 20)
+    monkeypatch.setattr("diffhash.hashers.refined.row_survey.MAX_SUMMED_FEATURES", 20)
     views = {m: da.from_array(X[:500], chunks=(200, -1)) for m, X in data.two.items()}
 
     with pytest.warns(dh.errors.SampleWarning, match="a sample of 300 of the 500 rows"):

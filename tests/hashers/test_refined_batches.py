@@ -173,7 +173,7 @@ def test_a_negative_value_outside_the_sample_rules_out_square_roots(metric):
 
 
 def test_views_with_very_many_features_are_collected_in_memory(monkeypatch):
-    monkeypatch.setattr(row_survey, "_MAX_FEATURES", 8)
+    monkeypatch.setattr(row_survey, "MAX_SUMMED_FEATURES", 8)
     views, pairs, batches = problem("labels", 2, split([50], N))
 
     one, other = fit_both(LINEAR, views, pairs, batches)

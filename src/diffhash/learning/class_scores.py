@@ -28,12 +28,20 @@ from ..errors import InputError
 from ..maps import MappedView
 from ..types import FloatArray, IntArray
 
-__all__ = ["RIDGES", "RegressionSums", "ViewRegression", "scale_free_error", "shared_targets"]
+__all__ = [
+    "RIDGES",
+    "RegressionSums",
+    "ViewRegression",
+    "scale_free_error",
+    "shared_targets",
+]
 
 #: Ridges that are compared, in multiples of the largest variance.
 RIDGES = 10.0 ** np.arange(-7, 1.25, 0.5)
 #: Components whose variance is below this share of the largest are left out.
 _SMALLEST_VARIANCE = 1e-7
+#: Precise sums of so many features are float64; those of more features are float32 for so many rows at a time.
+_MAX_PRECISE_FEATURES, _PRECISE_ROWS = 512, 1024
 #: A regression goes through a row if the leverage of the row differs from 1 by less than this. The quotient of
 #: two smaller differences would be wrong in single precision.
 _SMALLEST_REMAINDER = 1e-3
@@ -212,7 +220,9 @@ class RegressionSums:
     offset: FloatArray
 
     @classmethod
-    def of(cls, view: MappedView, indicators: Any, rows: IntArray | None = None) -> RegressionSums:
+    def of(
+        cls, view: MappedView, indicators: Any, rows: IntArray | None = None, *, precise: bool = False
+    ) -> RegressionSums:
         """Sums of the rows of a view, without guests.
 
         Parameters
@@ -222,6 +232,9 @@ class RegressionSums:
             Labels of the rows, or of combinations of labels.
         rows : int array of shape (n,), optional
             The combination of each row. By default the indicators are those of the rows.
+        precise : bool
+            Whether the sums must hardly depend on how rows are split into parts. Products of at most 512 features
+            are then float64, and others are float32 for few rows at a time.
         """
         n, d = view.n_rows if rows is None else len(rows), view.n_features
         second, total, cross = np.zeros((d, d)), np.zeros(d), np.zeros((d, indicators.shape[1]))
@@ -233,8 +246,12 @@ class RegressionSums:
                 if part.start == part.stop:
                     continue
                 labels = indicators[part if rows is None else rows[part]]
-                product = block.T @ block
-                second += product.toarray() if scipy.sparse.issparse(product) else product
+                if precise and d <= _MAX_PRECISE_FEATURES:
+                    block = block.astype(np.float64)
+                step = _PRECISE_ROWS if precise and block.dtype == np.float32 else block.shape[0]
+                for start in range(0, block.shape[0], step):
+                    product = block[start : start + step].T @ block[start : start + step]
+                    second += product.toarray() if scipy.sparse.issparse(product) else product
                 total += _column_sums(block)
                 with_labels = labels.T @ block
                 cross += (with_labels.toarray() if scipy.sparse.issparse(with_labels) else with_labels).T

@@ -45,7 +45,7 @@ class _RegressionPass:
         found = []
         for u, (fitted, labels) in enumerate(zip(self.maps, self.indicators, strict=True)):
             rows = self.survey.rows_of(batch, u)
-            found.append(RegressionSums.of(batch.mapped(u, fitted), labels, rows))
+            found.append(RegressionSums.of(batch.mapped(u, fitted), labels, rows, precise=True))
         return _AllSums(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from ..training_data import Learned, TrainingData
 from .fit_options import FitOptions, RefinedFit, ViewOptions
 from .label_fit import classes_are_tiny, fit_labels, list_pairs_of_tiny_classes
 from .pair_fit import fit_pairs
-from .row_survey import has_wide_views, learns_at_once, survey_rows, without_roots
+from .row_survey import MAX_SUMMED_FEATURES, has_wide_views, learns_at_once, survey_rows, without_roots
 
 __all__ = ["RefinedHash"]
 
@@ -117,8 +117,12 @@ class RefinedHash(BaseHasher):
     their weights; each couple uses the rows that it has. If one couple has no labels, or tiny classes, all are
     learned from as pairs. ``report_.notes`` has the score of each couple.
 
-    Comparisons use a sample of bounded size, so the time is linear in the number of objects. Codes are not
-    nested: the first bits of a long code are not the code of a shorter model.
+    With more than 20,000 objects (fewer if a view has more than 1,677 features), settings and bits are learned from a
+    sample of this size, and the regressions to labels, or the directions of pairs, from sums over all objects. So the
+    time is linear in the number of objects, and :meth:`fit_batches` gives the same model. With more than 4,096 features
+    all objects are used at once.
+
+    Codes are not nested: the first bits of a long code are not the code of a shorter model.
 
     Examples
     --------
@@ -134,6 +138,8 @@ class RefinedHash(BaseHasher):
 
     extra_attributes = ("losses",)
     learns_from_all_rows = True
+    #: With more features than this, ``fit_batches`` collects all rows in memory.
+    max_summed_features: ClassVar[int] = MAX_SUMMED_FEATURES
     callbacks = ("progress",)
 
     def __init__(

@@ -10,13 +10,13 @@ scores of objects by regressions without them; several ways to make bits are com
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...learning.label_indicators import couple_indicators, label_indicators
 from ...learning.score_bits import without_constant_bits
+from ...maps import MappedView
 from ...pairs.couples import ResolvedCouples
 from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray
@@ -24,6 +24,7 @@ from .all_rows import LabelledRows
 from .fit_options import FitOptions, FitProgress, RefinedFit, ViewSetting
 from .score_layer import choose_layer
 from .view_choice import choose_views, draw_folds, labelled_pairs, scores_without_folds, targets_of
+from .view_fit import ViewFit, fit_ridge
 
 __all__ = ["classes_are_tiny", "fit_labels", "list_pairs_of_tiny_classes"]
 
@@ -55,8 +56,8 @@ def fit_labels(
     who : list of str
         For each view, the prefix of error messages.
     all_rows : LabelledRows, optional
-        Given if views and couples are only a sample. Settings and bits are learned from the sample, regressions from
-        sums over all rows.
+        Given if views and couples are only a sample. Settings and bits are learned from the sample, the final
+        regressions from sums over all rows.
 
     Examples
     --------
@@ -70,9 +71,8 @@ def fit_labels(
     """
     report = progress or (lambda _done, _message: None)
     indicators = label_indicators(couples) if all_rows is None else all_rows.sampled_indicators
-    regress = None if all_rows is None else partial(all_rows.regressions, max_rank=options.max_rank, who=who)
     report(0.0, "comparing representations")
-    fits, tried = choose_views(views, indicators, couples, options, report, who, regress)
+    fits, tried = choose_views(views, indicators, couples, options, report, who)
     targets = targets_of(fits)
     report(0.7, "comparing bits")
     rows, folds = draw_folds(couples.n_rows, _MAX_LAYER_ROWS, options)
@@ -80,6 +80,9 @@ def fit_labels(
     among = labelled_pairs(couples, rows)
     layer = choose_layer(scores, targets, among, folds, options, report)
     tried += layer.tried
+    if all_rows is not None:
+        report(0.95, "summing over all rows")
+        fits = _fit_all_rows(fits, views, indicators, options, who, all_rows)
     projections: list[FloatArray] = []
     thresholds: list[FloatArray] = []
     for side, fit in enumerate(fits):
@@ -102,6 +105,28 @@ def fit_labels(
         layer.losses,
         layer.by_couple,
     )
+
+
+def _fit_all_rows(
+    fits: list[ViewFit],
+    views: list[Any],
+    indicators: list[Any],
+    options: FitOptions,
+    who: list[str],
+    all_rows: LabelledRows,
+) -> list[ViewFit]:
+    """Regressions of all rows instead of those of the sample, with the same maps.
+
+    Bits were learned from scores of the sample. They react to rounding errors as strongly as to other scores, and
+    sums over other batches differ by rounding errors; the regressions react only a little.
+    """
+    regressions = all_rows.regressions([fit.map for fit in fits], max_rank=options.max_rank, who=who)
+    return [
+        fit_ridge(fit, regression, MappedView(X, fit.map), labels, options.views[side], options)
+        for side, (fit, regression, X, labels) in enumerate(
+            zip(fits, regressions, views, indicators, strict=True)
+        )
+    ]
 
 
 def classes_are_tiny(pairs: ResolvedPairs, counts: tuple[FloatArray, FloatArray] | None = None) -> bool:

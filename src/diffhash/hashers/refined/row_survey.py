@@ -21,10 +21,17 @@ from .all_rows import LabelledRows, PairedRows
 from .fit_options import FitOptions
 from .label_fit import classes_are_tiny
 
-__all__ = ["SurveyedRows", "has_wide_views", "learns_at_once", "survey_rows", "without_roots"]
+__all__ = [
+    "MAX_SUMMED_FEATURES",
+    "SurveyedRows",
+    "has_wide_views",
+    "learns_at_once",
+    "survey_rows",
+    "without_roots",
+]
 
 #: With more features than this, matrices of all products of features become too large.
-_MAX_FEATURES = 4096
+MAX_SUMMED_FEATURES = 4096
 
 
 @dataclass(frozen=True)
@@ -53,7 +60,7 @@ class SurveyedRows:
 
 def has_wide_views(form: SourceForm) -> bool:
     """Whether a view has so many features that rows are collected in memory instead of summed."""
-    return max(form.n_features) > _MAX_FEATURES
+    return max(form.n_features) > MAX_SUMMED_FEATURES
 
 
 def learns_at_once(form: SourceForm) -> bool:

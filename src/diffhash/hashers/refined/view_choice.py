@@ -7,15 +7,13 @@ that the regressions have not seen.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...learning.class_scores import ViewRegression, shared_targets
-from ...maps import FeatureMap, MappedView
+from ...learning.class_scores import shared_targets
 from ...pairs.couples import ResolvedCouples
 from ...types import FloatArray, IntArray
 from .fit_options import FitOptions, FitProgress, Tried
@@ -27,15 +25,10 @@ from .view_fit import (
     ViewFit,
     choose_finalists,
     fit_candidate,
-    fit_map,
-    fit_ridge,
     sample_rows,
 )
 
-__all__ = ["Regress", "choose_views", "draw_folds", "labelled_pairs", "scores_without_folds", "targets_of"]
-
-#: Makes the regressions of all rows of the views, from their feature maps.
-Regress = Callable[[list[FeatureMap]], list[ViewRegression]]
+__all__ = ["choose_views", "draw_folds", "labelled_pairs", "scores_without_folds", "targets_of"]
 
 #: Rows of a view to which finalists are fitted before they are compared, and rows that are searched.
 _MAX_FITTED_ROWS, _MAX_COMPARED_ROWS = 5000, 1600
@@ -48,7 +41,6 @@ def choose_views(
     options: FitOptions,
     report: FitProgress,
     who: list[str],
-    regress: Regress | None = None,
 ) -> tuple[list[ViewFit], list[Tried]]:
     """The regression of each view, and what was tried.
 
@@ -63,8 +55,6 @@ def choose_views(
         Called as ``report(share_done, message)``.
     who : list of str
         For each view, the prefix of error messages.
-    regress : function, optional
-        Given if the views are only a sample of the rows: makes the final regressions from all rows.
     """
     n_views = len(views)
     # With many rows BLAS uses all cores; otherwise the views are fitted at the same time.
@@ -89,42 +79,17 @@ def choose_views(
                 for each in finalists[side]
             ]
 
-        def fit_chosen() -> list[ViewFit]:
-            if regress is None:
-                return [each[0] for each in pool.map(fit, range(n_views))]
-            report(0.65, "summing over all rows")
-            chosen = [of_view[0] for of_view in finalists]
-            return _fit_all_rows(chosen, views, indicators, options, who, regress)
-
         if max(map(len, finalists)) == 1:
-            return fit_chosen(), tried
+            return [each[0] for each in pool.map(fit, range(n_views))], tried
         rows = [_compared_rows(labels, options) for labels in indicators]
         fits = list(pool.map(fit, range(n_views), rows))
         report(0.6, "comparing representations of all views together")
         chosen, compared = _choose_together(fits, views, indicators, couples, rows, options)
         tried += compared
-        if regress is None and all(each is None for each in rows):
+        if all(each is None for each in rows):
             return [fits[side][number] for side, number in enumerate(chosen)], tried
         finalists = [[finalists[side][number]] for side, number in enumerate(chosen)]
-        return fit_chosen(), tried
-
-
-def _fit_all_rows(
-    candidates: list[Candidate],
-    views: list[Any],
-    indicators: list[Any],
-    options: FitOptions,
-    who: list[str],
-    regress: Regress,
-) -> list[ViewFit]:
-    """Regressions of all rows, with maps and ridges from the sample."""
-    maps = [fit_map(each, X, options, name) for each, X, name in zip(candidates, views, who, strict=True)]
-    return [
-        fit_ridge(each, regression, MappedView(X, fitted), labels, options.views[side], options)
-        for side, (each, regression, X, fitted, labels) in enumerate(
-            zip(candidates, regress(maps), views, maps, indicators, strict=True)
-        )
-    ]
+        return [each[0] for each in pool.map(fit, range(n_views))], tried
 
 
 def _compared_rows(labels: Any, options: FitOptions) -> IntArray | None:

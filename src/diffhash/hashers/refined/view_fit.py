@@ -26,7 +26,6 @@ __all__ = [
     "ViewFit",
     "choose_finalists",
     "fit_candidate",
-    "fit_map",
     "fit_ridge",
     "sample_rows",
 ]
@@ -153,23 +152,17 @@ def fit_candidate(
     candidate: Candidate, X: Any, labels: Any, choices: ViewOptions, options: FitOptions, who: str
 ) -> ViewFit:
     """The regression of all rows. The ridge is chosen again by their leave-one-out error."""
-    fitted = fit_map(candidate, X, options, who)
-    view = MappedView(X, fitted)
-    regression = ViewRegression.of(view, labels, options.max_rank, who=who)
-    return fit_ridge(candidate, regression, view, labels, choices, options)
-
-
-def fit_map(candidate: Candidate, X: Any, options: FitOptions, who: str) -> FeatureMap:
-    """The feature map of a candidate."""
     representation = candidate.representation
     landmarks = None
     if representation.features == "kernel":
         landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=who)
-    return fit_representation(X, representation, landmarks, who=who)
+    view = MappedView(X, fit_representation(X, representation, landmarks, who=who))
+    regression = ViewRegression.of(view, labels, options.max_rank, who=who)
+    return fit_ridge(candidate, regression, view, labels, choices, options)
 
 
 def fit_ridge(
-    candidate: Candidate,
+    near: Candidate | ViewFit,
     regression: ViewRegression,
     view: MappedView,
     labels: Any,
@@ -180,7 +173,8 @@ def fit_ridge(
 
     Parameters
     ----------
-    candidate : Candidate
+    near : Candidate or ViewFit
+        The same representation; the ridge is not far from its ridge.
     regression : ViewRegression
     view : MappedView
         Some or all of the rows of the regression.
@@ -193,8 +187,8 @@ def fit_ridge(
     rows = np.arange(n) if n <= MAX_RIDGE_ROWS else np.sort(rng.permutation(n)[:MAX_RIDGE_ROWS])
     coordinates = regression.coordinates(view if len(rows) == n else MappedView(view.X[rows], view.map))
     ridges = np.asarray(choices.ridges)
-    near = ridges[(ridges >= candidate.ridge / _RIDGE_FACTOR) & (ridges <= candidate.ridge * _RIDGE_FACTOR)]
-    targets = shared_targets([regression.damped_moments(candidate.ridge)], MAX_SCORES)
+    ridges = ridges[(ridges >= near.ridge / _RIDGE_FACTOR) & (ridges <= near.ridge * _RIDGE_FACTOR)]
+    targets = shared_targets([regression.damped_moments(near.ridge)], MAX_SCORES)
     centred = regression.centred_targets(labels[rows], targets)
-    ridge, error = regression.best_ridge(coordinates, centred, near, targets)
-    return ViewFit(candidate.representation, view.map, ridge, regression, error)
+    ridge, error = regression.best_ridge(coordinates, centred, ridges, targets)
+    return ViewFit(near.representation, view.map, ridge, regression, error)
