@@ -1,8 +1,10 @@
-"""Read raw pictures (paths, Pillow images, uint8 arrays of any size) into one array."""
+"""Read raw pictures (paths, bytes of files, Pillow images, uint8 arrays of any size) into one array."""
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -17,7 +19,14 @@ from ..input_files import check_regular_file
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["opaque_picture", "open_picture", "read_picture", "read_pictures", "require_pillow"]
+__all__ = [
+    "opaque_picture",
+    "open_picture",
+    "picture_size",
+    "read_picture",
+    "read_pictures",
+    "require_pillow",
+]
 
 #: Formats that are decoded, whatever the name of the file says. Pillow would start other programs for some others.
 _FORMATS = ("BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
@@ -51,7 +60,7 @@ def read_pictures(raw: Any, *, size: int, mode: Literal["L", "RGB"], caller: str
 
     Parameters
     ----------
-    raw : list of paths, Pillow images or uint8 arrays; or one uint8 array
+    raw : list of paths, contents of files as bytes, Pillow images or uint8 arrays; or one uint8 array
         An array with one picture has shape (height, width), (height, width, 3) or, with opacity,
         (height, width, 4). One array with all pictures has shape (n, height, width) or (n, height, width, 3 or 4).
     size : int
@@ -93,6 +102,9 @@ def read_picture(
         with open_picture(item, size, caller=caller) as image:
             return _resized(image, size, mode)
     who = f"{caller}: picture {number}"
+    if isinstance(item, bytes):
+        with _reduced(io.BytesIO(item), len(item), size, who) as image:
+            return _resized(image, size, mode)
     if isinstance(item, np.ndarray):
         _check_array(item, who)
         if item.shape == (size, size) and mode == "L":
@@ -101,7 +113,9 @@ def read_picture(
 
         return _resized(PIL.Image.fromarray(np.ascontiguousarray(item)), size, mode)
     if not hasattr(item, "convert") or not hasattr(item, "getbbox"):
-        raise InputError(f"{who} must be a path, a Pillow image or a uint8 array, got {type(item).__name__}.")
+        raise InputError(
+            f"{who} must be a path, bytes, a Pillow image or a uint8 array, got {type(item).__name__}."
+        )
     try:
         return _resized(item, size, mode)
     except Exception as error:  # Pillow decodes only now, and raises errors of many kinds
@@ -109,7 +123,7 @@ def read_picture(
 
 
 def _as_items(raw: Any, caller: str) -> list[Any]:
-    if isinstance(raw, str | os.PathLike) or hasattr(raw, "getbbox"):
+    if isinstance(raw, str | bytes | os.PathLike) or hasattr(raw, "getbbox"):
         raise InputError(f"{caller}: expected a list of pictures, got a single one. Write [picture].")
     if isinstance(raw, np.ndarray):
         # A single colour picture looks like a batch of grey pictures with three columns.
@@ -143,28 +157,61 @@ def open_picture(path: str | os.PathLike[str], side: int, *, caller: str) -> Ite
         If the file does not exist, is not a picture, is damaged (also when it is decoded inside the
         context), or has far more pixels than a file of its size should have.
     """
-    import PIL.Image
-
     try:
         check_regular_file(path, InputFileError, who=f"{caller}: ")
-        with warnings.catch_warnings():
-            # Pillow warns of large pictures before a JPEG is reduced; they are checked below.
-            warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
-            opened = PIL.Image.open(path, formats=_FORMATS)
-        with opened as image:
+        n_bytes = os.stat(path).st_size  # noqa: PTH116 - any path
+    except FileNotFoundError as error:
+        raise InputFileError(f"{caller}: the picture {os.fspath(path)} does not exist.") from error
+    except OSError as error:
+        raise _unreadable(f"{caller}: {os.fspath(path)}", error) from error
+    with _reduced(path, n_bytes, side, f"{caller}: {os.fspath(path)}") as image:
+        yield image
+
+
+@contextmanager
+def _reduced(file: Any, n_bytes: int, side: int, who: str) -> Iterator[PIL.Image.Image]:
+    """Open a picture, in a file or in memory, that is going to be reduced to ``side × side`` pixels."""
+    try:
+        with _opened(file) as image:
             # Decoding a large JPEG at a fraction of its size is several times faster. Equal pictures
             # have to get equal codes, so every file is opened here.
             image.draft("RGB", (2 * side, 2 * side))
-            _check_pixels(image, os.stat(path).st_size, f"{caller}: {os.fspath(path)}")  # noqa: PTH116 - any path
+            _check_pixels(image, n_bytes, who)
             yield image
     except DiffhashError:
         raise
-    except FileNotFoundError as error:
-        raise InputFileError(f"{caller}: the picture {os.fspath(path)} does not exist.") from error
     except Exception as error:  # damaged pictures raise errors of many kinds in Pillow
-        raise InputFileError(
-            f"{caller}: {os.fspath(path)} cannot be read as a picture ({_reason(error)})."
-        ) from error
+        raise _unreadable(who, error) from error
+
+
+def _opened(file: Any) -> PIL.Image.Image:
+    import PIL.Image
+
+    with warnings.catch_warnings():
+        # Pillow warns of large pictures before a JPEG is reduced; they are checked later.
+        warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
+        return PIL.Image.open(file, formats=_FORMATS)
+
+
+def _unreadable(who: str, error: Exception) -> InputFileError:
+    return InputFileError(f"{who} cannot be read as a picture ({_reason(error)}).")
+
+
+def picture_size(data: bytes, *, caller: str) -> tuple[int, int]:
+    """Width and height of a picture file in memory, which is not decoded.
+
+    Raises
+    ------
+    InputFileError
+        If it is not a picture of a known format.
+    """
+    require_pillow(caller)
+    who = f"{caller}: the picture"
+    try:
+        with _opened(io.BytesIO(data)) as image:
+            return image.size
+    except Exception as error:
+        raise _unreadable(who, error) from error
 
 
 def _check_pixels(image: PIL.Image.Image, file_bytes: int, who: str) -> None:
@@ -179,7 +226,9 @@ def _check_pixels(image: PIL.Image.Image, file_bytes: int, who: str) -> None:
 
 
 def _reason(error: Exception) -> str:
-    return (" ".join(str(error).split()) or type(error).__name__)[:300]
+    text = " ".join(str(error).split()) or type(error).__name__
+    # Pillow names what it read from; the address of a buffer says nothing.
+    return re.sub(r" ?<_io\.BytesIO [^>]*>", "", text)[:300]
 
 
 def _resized(image: PIL.Image.Image, size: int, mode: Literal["L", "RGB"]) -> NDArray[np.uint8]:
