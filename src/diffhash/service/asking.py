@@ -12,6 +12,7 @@ import orjson
 from ..codes import code_bytes
 from ..errors import InputError, ParameterError
 from ..stores import Hit
+from ..types import CodeArray
 from ..workflows.query_notes import (
     filter_notes,
     no_match_reason,
@@ -81,12 +82,10 @@ def ask_group(store: Any, group: Group, queries: list[Any]) -> list[Answer]:
             rank=group.rank,
         )
     else:
-        codes = np.frombuffer(b"".join(queries), dtype=np.uint8).reshape(len(queries), -1)
-        if not len(queries):
-            codes = np.empty((0, code_bytes(store.n_bits)), dtype=np.uint8)
+        width = code_bytes(store.n_bits)
+        codes = np.frombuffer(b"".join(queries), dtype=np.uint8).reshape(len(queries), width)
         if group.kind == "arrays":
-            ids, distances = store.search_arrays(codes, into=group.into, k=group.k, where=where)
-            return [Answer(pair) for pair in zip(ids.tolist(), distances.tolist(), strict=True)]
+            return _ask_arrays(store, codes, group, where)
         judged = {"modality": modality} if modality is not None else {}
         for name in ("max_false_matches", "expected_matches"):
             if getattr(group, name) is not None:
@@ -98,6 +97,15 @@ def ask_group(store: Any, group: Group, queries: list[Any]) -> list[Answer]:
         return [Answer(hits) for hits in found]
     reason, notes = _why_empty(store, modality, group.into, where, group.max_false_matches)
     return [Answer(hits) if hits else Answer(hits, reason, notes) for hits in found]
+
+
+def _ask_arrays(store: Any, codes: CodeArray, group: Group, where: Any) -> list[Answer]:
+    """Ids and distances; a store without a faster way finds hits first."""
+    if hasattr(store, "search_arrays"):
+        ids, distances = store.search_arrays(codes, into=group.into, k=group.k, where=where)
+        return [Answer(pair) for pair in zip(ids.tolist(), distances.tolist(), strict=True)]
+    found = store.search_codes(codes, into=group.into, k=group.k, where=where)
+    return [Answer(([hit.id for hit in hits], [hit.distance for hit in hits])) for hits in found]
 
 
 def _why_empty(
@@ -164,7 +172,7 @@ def ask_item(store: Any, request: SearchRequest, k: int) -> Answer:
 
 def ask_texts(store: Any, request: Options, texts: list[str], k: int) -> list[Answer]:
     """Search with texts: by their codes, and by the words of captions if the store keeps them."""
-    fields = getattr(store, "word_fields", ())
+    fields = store.word_fields
     texts_known = store.has_model and any(map(takes_words, store.model.featurizers.values()))
     if not texts_known and fields and request.words is not False and request.modality is None:
         found = store.search_words(texts, into=request.into, k=k, where=request.where)

@@ -24,19 +24,24 @@ _LONGEST = 100
 _PROMISES = (0.01, 0.1, 1.0, 10.0)
 
 
-def describe_store(store: Any, settings: ServeSettings) -> dict[str, Any]:
+def describe_store(store: Any, settings: ServeSettings, model_tag: str) -> dict[str, Any]:
     """Sizes, modalities, the model, and what the service allows."""
     model = None
     if store.has_model:
         model = describe_model(store.model).to_dict()
         model["calibrated"] = store.model.calibration is not None
         model["fuses"] = store.model.fusion_slopes is not None
-    stats = {name: value for name, value in asdict(store.stats()).items() if name not in ("path", "model")}
+    # Where the store is concerns nobody outside.
+    hidden = ("path", "address", "model", "details")
+    stats = {name: value for name, value in asdict(store.stats()).items() if name not in hidden}
     return {
         **stats,
         "modalities": list(store.modalities),
-        "next_id": store.next_id,
+        "word_fields": list(store.word_fields),
+        "next_id": getattr(store, "next_id", None),
         "model": model,
+        "model_sha256": model_tag,
+        "capabilities": asdict(store.capabilities),
         "writable": settings.writable,
         "limits": asdict(settings.limits),
     }

@@ -14,6 +14,7 @@ from .requests import (
     DeleteRequest,
     ErrorAnswer,
     GetRequest,
+    LimitRequest,
     Options,
     SearchAnswer,
     SearchRequest,
@@ -23,7 +24,7 @@ from .state import State
 __all__ = ["describe_api"]
 
 _REFERENCE = "#/components/schemas/{model}"
-_REQUESTS = (SearchRequest, BatchSearch, GetRequest, DeleteRequest, AddRequest)
+_REQUESTS = (SearchRequest, BatchSearch, GetRequest, DeleteRequest, AddRequest, LimitRequest)
 _ANSWERS = (SearchAnswer, BatchAnswer, ErrorAnswer)
 _STATUS = {
     400: "The body is not JSON, or it is incomplete.",
@@ -31,6 +32,7 @@ _STATUS = {
     403: "The token, the host name or the origin does not allow this; or the service does not write.",
     404: "There is no such object.",
     408: "The request did not arrive in time.",
+    409: "The store has another model than the one in the request.",
     413: "The body is too long.",
     415: "The body has a type that is not known here.",
     422: "The request is not valid, or it asks for more than a limit.",
@@ -118,6 +120,19 @@ def _paths(writable: bool) -> dict[str, Any]:
                 (429, 503),
             )
         },
+        "/v1/model": {
+            "get": _operation(
+                "The model, as a file (.dhm).", None, (422, 429, 503), ("application/octet-stream",)
+            )
+        },
+        "/v1/limit": {
+            "post": _operation(
+                "The radius within which a query has at most so many wrong hits.",
+                _named("radius", "false_matches"),
+                (400, 408, 413, 415, 422, 429, 503),
+                body=_json_body(LimitRequest),
+            )
+        },
         "/v1/ids": {
             "get": {
                 **_operation("Ids of all objects.", _named("ids"), (422, 429, 503)),
@@ -150,7 +165,7 @@ def _paths(writable: bool) -> dict[str, Any]:
 
 
 def _add_writes(paths: dict[str, Any]) -> None:
-    statuses = (400, 403, 408, 413, 415, 422, 429, 501, 503)
+    statuses = (400, 403, 408, 409, 413, 415, 422, 429, 501, 503)
     written = {**_named("ids"), "properties": {"added": {"type": "array", "items": {"type": "boolean"}}}}
     options = [
         _parameter("modality", {"type": "string"}, "Modality, if the body is not JSON."),

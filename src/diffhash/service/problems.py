@@ -12,6 +12,7 @@ from ..errors import (
     ParameterError,
     ReadOnlyCollectionError,
     UnknownIdError,
+    UnsupportedCallError,
 )
 
 __all__ = ["FAULT", "BusyError", "LateError", "RefusedError", "problem_of"]
@@ -53,6 +54,8 @@ class RefusedError(Exception):
         """More headers of the answer."""
         if self.status in (429, 503):
             return [(b"retry-after", str(RETRY_AFTER).encode())]
+        if self.status == 405:
+            return [(b"allow", b"POST")]
         return [(b"www-authenticate", b"Bearer")] if self.status == 401 else []
 
 
@@ -78,6 +81,8 @@ def problem_of(error: BaseException) -> RefusedError | None:
         return RefusedError(
             422, "NoModelError", "The collection has codes and no model: ask with codes or items."
         )
+    if isinstance(error, UnsupportedCallError):
+        return RefusedError(422, "UnsupportedCallError", "The store behind this service cannot do this.")
     if isinstance(error, CollectionError | OSError):
         # Its message may name files of this machine.
         return RefusedError(

@@ -45,6 +45,8 @@ def guarded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
         stalled_since: float | None = None
         _in_headers = True
         _header_bytes = 0
+        #: Whether a request was completed by the last data.
+        _completed = False
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -56,9 +58,10 @@ def guarded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
             self.receiving_since = self.loop.time()
 
         def data_received(self, data: bytes) -> None:
+            self._completed = False
             super().data_received(data)
             # The parser collects headers without a limit of its own.
-            if self._in_headers:
+            if self._in_headers and not self._completed:
                 self._header_bytes += len(data)
                 if self._header_bytes > limits.header_bytes and not self.transport.is_closing():
                     self.transport.write(_LONG_HEADERS)
@@ -74,7 +77,7 @@ def guarded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
 
         def on_message_complete(self) -> None:
             self.receiving_since = None
-            self._in_headers, self._header_bytes = True, 0
+            self._in_headers, self._header_bytes, self._completed = True, 0, True
             super().on_message_complete()
 
         def send_400_response(self, msg: str) -> None:

@@ -13,6 +13,7 @@ __all__ = [
     "DeleteRequest",
     "ErrorAnswer",
     "GetRequest",
+    "LimitRequest",
     "SearchAnswer",
     "SearchRequest",
 ]
@@ -162,6 +163,27 @@ class AddRequest(BaseModel):
     unless_within: int | None = Field(
         None, ge=0, le=2**31, description="Leave out objects within this distance of a stored one."
     )
+    model_sha256: str | None = Field(
+        None, max_length=64, description="Refuse this with 409 if the store has another model now."
+    )
+
+
+class LimitRequest(BaseModel):
+    """A promise of few wrong hits."""
+
+    model_config = ConfigDict(
+        strict=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        json_schema_extra={
+            "examples": [{"max_false_matches": 0.5, "modality": "text", "into": "image"}],
+        },
+    )
+
+    max_false_matches: float = Field(gt=0)
+    modality: Name = Field(description="Modality of the query.")
+    into: Name
+    where: Filter | None = None
 
 
 class HitAnswer(BaseModel):

@@ -19,7 +19,7 @@ from .bodies import ARROW, JSON, NPY, media_type, parse, read_arrow, read_npy
 from .describing import describe_calibration, describe_fields, describe_item, describe_store
 from .openapi import describe_api
 from .problems import FAULT, RefusedError, problem_of
-from .requests import AddRequest, DeleteRequest, GetRequest
+from .requests import AddRequest, DeleteRequest, GetRequest, LimitRequest
 from .search_route import query_options, read_body
 from .state import State
 from .writing import write_objects
@@ -107,7 +107,22 @@ def _add_descriptions(app: FastAPI, state: State) -> None:
     @app.get("/v1/collection")
     async def collection() -> Response:
         """Sizes, modalities, the model, and the limits of the service."""
-        return _json(await state.read(lambda store: describe_store(store, state.settings)))
+        return _json(
+            await state.read(lambda store: describe_store(store, state.settings, state.model_tag(store)))
+        )
+
+    @app.get("/v1/model")
+    async def model() -> Response:
+        """The model, as a file (.dhm): clients encode with it."""
+        return Response(await state.read(_model_bytes), media_type="application/octet-stream")
+
+    @app.post("/v1/limit")
+    async def limit(request: Request) -> Response:
+        """The radius within which a query has at most so many wrong hits."""
+        _, body = await _body(request, state, (JSON,))
+        wanted = parse(LimitRequest, body).model_dump()
+        found = await state.read(lambda store: store.match_limit(**wanted))
+        return _json({"radius": found.radius, "false_matches": found.false_matches})
 
     @app.get("/v1/fields")
     async def fields() -> Response:
@@ -120,11 +135,15 @@ def _add_descriptions(app: FastAPI, state: State) -> None:
         return _json(await state.read(describe_calibration))
 
 
+def _model_bytes(store: Any) -> bytes:
+    return bytes(store.model.to_bytes())
+
+
 def _add_reading(app: FastAPI, state: State) -> None:
     @app.get("/v1/ids")
     async def ids(modality: str | None = None) -> Response:
         """Ids of all objects, in the order in which they were added."""
-        return _json({"ids": await state.read(lambda store: store.ids(modality=modality))})
+        return _json({"ids": await state.read(lambda store: _ids(store, modality))})
 
     @app.get("/v1/items/{id:path}/thumbnail")
     async def thumbnail(id: str) -> Response:  # noqa: A002 - it is called id everywhere else too
@@ -158,6 +177,12 @@ def _add_reading(app: FastAPI, state: State) -> None:
         return _json({"items": [describe_item(each) for each in await state.read(read)]})
 
 
+def _ids(store: Any, modality: str | None) -> list[Any]:
+    if hasattr(store, "ids"):
+        return list(store.ids(modality))
+    return [item.id for block in store.iterate(modality) for item in block]
+
+
 def _get_one(store: Any, id_: Any, modality: str | None) -> list[Any]:
     try:
         return list(store.get([id_], modality=modality))
@@ -181,10 +206,13 @@ def _add_writing(app: FastAPI, state: State) -> None:
             wanted = parse(AddRequest, orjson.dumps(options))
             rows = read_arrow(body) if kind == ARROW else ArrowRows(read_npy(body), None, None)
         limits = state.settings.limits
-        answer = await state.write(
-            lambda store: write_objects(store, wanted, limits, replace=replace, rows=rows)
-        )
-        return _json(answer)
+
+        def write(store: Any) -> dict[str, Any]:
+            if wanted.model_sha256 is not None and wanted.model_sha256 != state.model_tag(store):
+                raise RefusedError(409, "ModelChangedError", "The store has another model now. Encode again.")
+            return write_objects(store, wanted, limits, replace=replace, rows=rows)
+
+        return _json(await state.write(write))
 
     @app.post("/v1/items")
     async def add(request: Request) -> Response:

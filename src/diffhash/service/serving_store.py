@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from ..errors import CollectionBusyError, CollectionError, CollectionFileError, CollectionNotFoundError
+from ..errors import CollectionError, CollectionFileError, CollectionNotFoundError, DiffhashError
 
 __all__ = ["ServedStore"]
 
@@ -75,7 +75,7 @@ class ServedStore:
                 self._closed = True
             try:
                 self._store = self._open()
-            except (CollectionFileError, CollectionNotFoundError, CollectionBusyError):
+            except (DiffhashError, OSError):
                 # It may be there in a moment.
                 time.sleep(_PAUSE)
                 return True

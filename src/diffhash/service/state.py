@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -48,6 +49,7 @@ class State:
         self.others = Lane("read", threads=4, most=limits.queue, seconds=limits.seconds)
         self.writes = Lane("write", threads=1, most=limits.queue, seconds=limits.seconds)
         self.stopping = False
+        self._tagged: tuple[Any, str] | None = None
         self.metrics.gauge(
             "diffhash_waiting_queries", "Queries that wait for a pass.", lambda: self.searches.n_waiting
         )
@@ -60,6 +62,16 @@ class State:
 
     def _ask(self, group: Group, queries: list[Any]) -> list[Answer]:
         return self.store.call(lambda store: ask_group(store, group, queries))
+
+    def model_tag(self, store: Any) -> str:
+        """Checksum of the model of a store; empty without a model. Clients that encode compare it."""
+        if not store.has_model:
+            return ""
+        model = store.model
+        known = self._tagged
+        if known is None or known[0] is not model:
+            known = self._tagged = (model, hashlib.sha256(model.to_bytes()).hexdigest())
+        return known[1]
 
     async def read(self, function: Callable[[Any], T]) -> T:
         """Call a function of the store that reads."""
