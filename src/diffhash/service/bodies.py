@@ -116,8 +116,10 @@ def decode_picture(text: str, most_pixels: int) -> bytes:
 
 def check_picture(data: bytes, most_pixels: int) -> None:
     """Raise unless bytes are a picture with not too many pixels; nothing is decoded for that."""
-    from ..featurizers.picture_reading import picture_size
+    from ..featurizers.picture_opening import picture_size
+    from ..featurizers.picture_reading import require_pillow
 
+    require_pillow("search")
     width, height = picture_size(data, caller="search")
     if width * height > most_pixels:
         raise InputError(
