@@ -33,6 +33,10 @@ ENGINES = {
 }
 
 
+#: Engines that take seconds to make a store: tests of random cases have fewer of them there.
+SLOW = {"milvus"}
+
+
 @pytest.fixture(scope="session")
 def hasher():
     """A model of twelve bits: the last byte of a code has padding."""
@@ -60,6 +64,7 @@ def make_store(request, hasher):
         made.append(dh.create(address_of(folders[-1], server), learned, **options))
         return made[-1]
 
+    make.is_slow = request.param in SLOW
     yield make
     for store in made:
         store.close()
