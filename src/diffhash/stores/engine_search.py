@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from .engine_store import NewRows
 
 __all__ = ["EngineSearch", "Neighbour", "taken_error"]
+
+T = TypeVar("T")
 
 
 class Neighbour(NamedTuple):
@@ -90,8 +91,8 @@ class EngineSearch(OptionalCalls, HashedStore):
         """Whether there is a model."""
 
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[object]:
-        """Context manager: one version of the content."""
+    def _read(self, work: Callable[[], T], *, caller: str) -> T:
+        """Call ``work``, which reads."""
 
     @abstractmethod
     def _check_open(self) -> None:
@@ -195,7 +196,7 @@ class EngineSearch(OptionalCalls, HashedStore):
         node = None if where is None else parse(where, caller=caller)
         self._check_open()
         names = [known_modality(m, self.modalities, caller=caller) for m in (modality, into)]
-        n_items = self._count(names[1], node)
+        n_items = self._read(lambda: self._count(names[1], node), caller=caller)
         model = self.model if self.has_model else None
         calibration = None if model is None else model.calibration
         couple = None if calibration is None else calibration.couple(names[0], names[1])
@@ -239,7 +240,8 @@ class EngineSearch(OptionalCalls, HashedStore):
         if not len(queries):
             return []
         model = self.model if options.modality is not None and self.has_model else None
-        with self._reading():
+
+        def work() -> list[list[Hit]]:
             # Counting takes time, and only a calibration needs it.
             judged = model is not None and model.calibration is not None
             sizes = [(name, self._count(name, node) if judged else 1) for name in names]
@@ -267,6 +269,9 @@ class EngineSearch(OptionalCalls, HashedStore):
                         )
                         for near in row
                     ]
+            return found
+
+        found = self._read(work, caller=caller)
         if len(names) > 1:
             for hits in found:
                 hits.sort(key=lambda hit: -(hit.score or 0.0))

@@ -104,6 +104,11 @@ class EngineStore(EngineSearch):
         """Context manager: the primitives that are called in it see one version of the content, if the engine can."""
         return nullcontext()
 
+    def _read(self, work: Callable[[], T], *, caller: str) -> T:  # noqa: ARG002 - engines use it
+        """Call ``work``, which calls primitives that read. An engine may repeat it if the connection was lost."""
+        with self._reading():
+            return work()
+
     def _write(self, work: Callable[[], T], *, caller: str) -> T:  # noqa: ARG002 - engines use it
         """Call ``work``, which calls primitives, as one transaction; repeat it if the connection was lost."""
         return work()
@@ -213,7 +218,7 @@ class EngineStore(EngineSearch):
 
     def __len__(self) -> int:
         self._check_open()
-        return self._count_objects()
+        return self._read(self._count_objects, caller=self._caller("len"))
 
     def __contains__(self, id: object) -> bool:  # noqa: A002 - it is called id everywhere else too
         if isinstance(id, bool) or not isinstance(id, int | np.integer | str):
@@ -223,8 +228,11 @@ class EngineStore(EngineSearch):
             ids = read_ids([id], caller=type(self).__name__, unique=True)
         except InputError:  # more than 64 bits, or not valid Unicode
             return False
-        with self._reading():
+
+        def work() -> bool:
             return ids.kind == self.id_kind and self._fetch(ids, self.modalities)[0] is not None
+
+        return self._read(work, caller=type(self).__name__)
 
     def add_codes(
         self,
@@ -315,11 +323,13 @@ class EngineStore(EngineSearch):
         chosen = self._chosen(modality, caller)
         if not len(wanted):
             return []
-        with self._reading():
+
+        def work() -> list[Item | None]:
             check_kind(wanted, self.id_kind, caller=caller)
-            items = self._fetch(wanted, chosen) if self.id_kind else [None] * len(wanted)
+            return self._fetch(wanted, chosen) if self.id_kind else [None] * len(wanted)
+
         found = []
-        for row, item in enumerate(items):
+        for row, item in enumerate(self._read(work, caller=caller)):
             if item is None:
                 raise UnknownIdError(
                     f"{caller}: there is no object with id {wanted[row]!r}"
@@ -337,7 +347,8 @@ class EngineStore(EngineSearch):
     def stats(self) -> StoreStats:
         """Counts and sizes."""
         self._check_open()
-        with self._reading():
+
+        def work() -> StoreStats:
             size, details = self._size_and_details()
             return StoreStats(
                 address=self.address,
@@ -352,6 +363,8 @@ class EngineStore(EngineSearch):
                 details=details,
             )
 
+        return self._read(work, caller=self._caller("stats"))
+
     def verify(self) -> VerifyReport:
         """Read all objects and check them, the counts, and the model.
 
@@ -361,7 +374,8 @@ class EngineStore(EngineSearch):
             ``.ok`` is True if nothing is wrong; ``.problems`` lists what is.
         """
         self._check_open()
-        problems = list(self._problems())
+        caller = self._caller("verify")
+        problems = self._read(self._problems, caller=caller)
         n_codes, n_objects, n_payloads = dict.fromkeys(self.modalities, 0), 0, 0
         try:
             for block in self.iterate():
@@ -373,10 +387,12 @@ class EngineStore(EngineSearch):
                     if rows:
                         stacked = check_codes(np.stack(rows), n_bits=self.n_bits, caller="verify")
                         check_padding(stacked, self.n_bits, caller=f"modality {name!r}")
-            expected = {name: self._count(name, None) for name in self.modalities}
-            if not problems and (n_codes != expected or n_objects != len(self)):
+            counted = self._read(
+                lambda: {name: self._count(name, None) for name in self.modalities}, caller=caller
+            )
+            if not problems and (n_codes != counted or n_objects != len(self)):
                 problems.append(
-                    f"there should be {len(self)} objects with codes {expected}, "
+                    f"there should be {len(self)} objects with codes {counted}, "
                     f"and {n_objects} with {n_codes} were read"
                 )
         except DiffhashError as error:

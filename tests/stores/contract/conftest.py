@@ -20,9 +20,17 @@ def memory_address(_folder, _server):
     return "memory://"
 
 
+def postgres_address(folder, server):
+    return server.address(collection=folder.name)
+
+
 #: By engine: a function that gives the address of a new store from an empty folder and the server,
 #: and the fixture of the server; None if there is none.
-ENGINES = {"collection": (file_address, None), "memory": (memory_address, None)}
+ENGINES = {
+    "collection": (file_address, None),
+    "memory": (memory_address, None),
+    "postgresql": (postgres_address, "postgres_server"),
+}
 
 
 @pytest.fixture(scope="session")
