@@ -103,7 +103,8 @@ class Connections:
         self._parameters = _driver_parameters(address, timeout, caller)
         self._limits = {
             "statement_timeout": _STATEMENT if timeout is None else timeout,
-            "lock_timeout": _LOCK if timeout is None else timeout,
+            # Shorter, so that the error tells what it waited for.
+            "lock_timeout": _LOCK if timeout is None else 0.9 * timeout,
             # A writer that hangs must not keep others waiting for ever.
             "idle_in_transaction_session_timeout": _STATEMENT if timeout is None else timeout,
         }

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codes import code_bytes
-from ...errors import InputError
+from ...errors import CollectionFileError, InputError
 from ...types import CodeArray
 from ..engine_search import taken_error
 from ..engine_store import NewRows
@@ -199,8 +199,7 @@ class Objects(Transactions):
                 end = None if row is None else row[0]
                 if end is None:
                     return None, []
-                where = "WHERE o.position > %s AND o.position <= %s ORDER BY o.position"
-                return end, list(self._items(f"{self._tables.objects} o", where, modalities, (begin, end)))
+                return end, self._items_between(begin, end, modalities)
 
             end, items = self._read(work, caller=self._caller("iterate"))
             if end is None:
@@ -209,14 +208,23 @@ class Objects(Transactions):
             if items:
                 yield items
 
+    def _items_between(self, begin: int, end: int, modalities: Sequence[str]) -> list[Item]:
+        # The same bounds for each table: the planner then reads only these parts of them, whatever it knows.
+        bounds = "{0}.position > %(begin)s AND {0}.position <= %(end)s"
+        where = f"WHERE {bounds.format('o')} ORDER BY o.position"
+        source = f"{self._tables.objects} o"
+        values = {"begin": begin, "end": end}
+        return list(self._items(source, where, modalities, values, bounds=bounds))
+
     def _items(
-        self, source: str, where: str, modalities: Sequence[str], values: tuple[Any, ...]
+        self, source: str, where: str, modalities: Sequence[str], values: Any, *, bounds: str = "true"
     ) -> Iterator[Item]:
-        """Objects with a code in one of the modalities."""
+        """Objects with a code in one of the modalities; ``bounds`` is a condition on each table of codes."""
         numbers = [self.modalities.index(name) for name in modalities]
         columns = "".join(f", c{n}.code" for n in numbers)
         joins = "".join(
-            f" LEFT JOIN {self._tables.codes(n)} c{n} ON c{n}.position = o.position" for n in numbers
+            f" LEFT JOIN {self._tables.codes(n)} c{n} ON c{n}.position = o.position AND {bounds.format(f'c{n}')}"
+            for n in numbers
         )
         cursor = self._connection.cursor(binary=True)
         cursor.execute(f"SELECT o.id, o.payload::text{columns} FROM {source}{joins} {where}", values)
@@ -225,6 +233,11 @@ class Objects(Transactions):
         codes: list[CodeArray] = []
         for place in range(2, 2 + len(numbers)):
             data = b"".join(row[place] or bytes(width) for row in rows)
+            if len(data) != len(rows) * width:
+                raise CollectionFileError(
+                    f"{type(self).__name__}: codes of {self.address} should have {width} bytes. Somebody else has "
+                    "changed the tables. Restore them from a backup."
+                )
             codes.append(np.frombuffer(data, dtype=np.uint8).reshape(len(rows), width))
         named = list(zip(range(2, 2 + len(numbers)), modalities, codes, strict=True))
         for number, row in enumerate(rows):

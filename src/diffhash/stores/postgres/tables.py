@@ -94,10 +94,10 @@ class Tables:
 
 
 def check_name(name: str, what: str, *, caller: str) -> str:
-    """A name of a schema or collection that PostgreSQL takes as it is."""
-    if not name or "\0" in name or len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
+    """A name of a schema or collection that PostgreSQL takes as it is. ``%`` has a meaning for the driver."""
+    if not name or set(name) & {"\0", "%"} or len(name.encode("utf-8", "replace")) > _LONGEST_NAME:
         raise AddressError(
-            f"{caller}: the {what} must be a name of 1 to {_LONGEST_NAME} bytes, got {name!r:.80}."
+            f"{caller}: the {what} must be a name of 1 to {_LONGEST_NAME} bytes without '%', got {name!r:.80}."
         )
     return name
 
