@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -17,7 +17,7 @@ from ..search.calibration import FalseMatchLimit
 from ..search.known_codes import KnownCodes, find_known
 from ..types import CodeArray, FloatArray, SearchResult
 from ..validation import as_array, check_count, known_modality
-from .filter_syntax import Node, parse
+from .filter_syntax import Node, Not, OneOf, by_similarity, fields_of, parse
 from .hashed import HashedStore
 from .optional_calls import OptionalCalls
 from .protocol import Hit, Id, Item
@@ -97,6 +97,10 @@ class EngineSearch(OptionalCalls, HashedStore):
     @abstractmethod
     def _check_open(self) -> None:
         """Raise if the store was closed."""
+
+    @abstractmethod
+    def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
+        """All objects, in blocks."""
 
     @abstractmethod
     def get(self, ids: Any, *, modality: str | None = None) -> list[Item]:
@@ -201,6 +205,21 @@ class EngineSearch(OptionalCalls, HashedStore):
         calibration = None if model is None else model.calibration
         couple = None if calibration is None else calibration.couple(names[0], names[1])
         return match_limit(model, couple, (modality, into), n_items, max_false_matches, caller=caller)
+
+    def unknown_fields(self, where: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Which fields of a filter no payload has, and which could be meant; see :meth:`Collection.unknown_fields`."""
+        caller = self._caller("unknown_fields")
+        self._check_open()
+        node = parse(where, caller=caller)
+
+        def is_missing(name: str) -> bool:
+            has_value = Not(OneOf(name, (None,)))
+            return not any(self._count(modality, has_value) for modality in self.modalities)
+
+        missing = self._read(lambda: [n for n in sorted(fields_of(node)) if is_missing(n)], caller=caller)
+        first: list[Item] = next(iter(self.iterate(batch=1000)), []) if missing else []
+        known = dict.fromkeys(name for item in first for name in item.payload)
+        return {name: by_similarity(name, known) for name in missing}
 
     def _encode_and_search(self, query: Any, options: SearchOptions, *, raw: bool) -> list[list[Hit]]:
         self._check_open()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..stores import Collection, WordMatch
+from ..stores.engine_store import EngineStore
 
 __all__ = ["filter_notes", "no_match_reason", "word_notes"]
 
@@ -54,7 +55,7 @@ def no_match_reason(match: WordMatch | None, known_words: bool) -> str | None:
     return f"no caption contains {listed}, and the model has learned no word like it"
 
 
-def filter_notes(store: Collection, where: Mapping[str, Any]) -> tuple[str, ...]:
+def filter_notes(store: Collection | EngineStore, where: Mapping[str, Any]) -> tuple[str, ...]:
     """A sentence about each field of a filter that no payload has."""
     notes = []
     for name, others in store.unknown_fields(where).items():

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..stores.address import is_url, shown_address
+
 if TYPE_CHECKING:
     from ..stores import Item
 
@@ -23,7 +25,13 @@ __all__ = [
     "Result",
     "UpgradeResult",
     "VerifyResult",
+    "shown_path",
 ]
+
+
+def shown_path(name: Any) -> Path | str:
+    """Where a collection is: the path of a file, or an address without its password."""
+    return shown_address(name) if is_url(name) else Path(name)
 
 
 class Result:
@@ -110,7 +118,7 @@ class BuildResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     objects : int
         Objects in the collection.
     model : ModelInfo
@@ -131,7 +139,7 @@ class BuildResult(Result):
         For people: what was guessed, or continued.
     """
 
-    path: Path
+    path: Path | str
     objects: int
     model: ModelInfo
     learned_from: str
@@ -150,7 +158,7 @@ class AddResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     added : int
         New objects.
     replaced : int
@@ -162,7 +170,7 @@ class AddResult(Result):
     seconds : float
     """
 
-    path: Path
+    path: Path | str
     added: int
     replaced: int
     objects: int
@@ -179,7 +187,7 @@ class DeleteResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     deleted : int
         Objects that had something to remove.
     unknown : tuple of ids
@@ -188,7 +196,7 @@ class DeleteResult(Result):
         Objects in the collection now.
     """
 
-    path: Path
+    path: Path | str
     deleted: int
     unknown: tuple[int | str, ...]
     objects: int
@@ -198,7 +206,7 @@ class DeleteResult(Result):
 class GetResult(Result):
     """Objects of a collection."""
 
-    path: Path
+    path: Path | str
     items: tuple[Item, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -255,8 +263,8 @@ class FileInfo(Result):
     file : str
     kind : str
         "model", "collection", "index", "FAISS index", "codes", "features", "array", "arrays" or "table".
-    size : int
-        Bytes of the file.
+    size : int or None
+        Bytes of the file, or of the tables; None if the server cannot tell.
     model : ModelInfo or None
         The model, if the file contains one.
     details : dict
@@ -265,7 +273,7 @@ class FileInfo(Result):
 
     file: str
     kind: str
-    size: int
+    size: int | None
     model: ModelInfo | None
     details: dict[str, Any]
 

@@ -96,6 +96,11 @@ class Transactions(EngineStore):
         return self._read(lambda: self._counters.id_kind, caller=self._caller("id_kind"))
 
     @property
+    def next_id(self) -> int:
+        """The id of the next object that is added without one, if ids are whole numbers and nobody else adds."""
+        return self._read(lambda: self._counters.next_id, caller=self._caller("next_id"))
+
+    @property
     def _connection(self) -> Connection:
         """The connection of the transaction that this thread is in."""
         assert self._current.connection is not None
