@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AddResult",
     "BuildResult",
+    "CopyResult",
     "DeleteResult",
     "EncodeResult",
     "ExportResult",
@@ -127,8 +128,8 @@ class BuildResult(Result):
     left_out : int
         Rows and pictures that were left out.
     seconds : float
-    size : int
-        Bytes of the file.
+    size : int or None
+        Bytes of the file, or of the tables; None if the server cannot tell.
     calibrated : bool
         Whether the model can give chances and promises.
     uncaptioned : int
@@ -145,7 +146,7 @@ class BuildResult(Result):
     learned_from: str
     left_out: int
     seconds: float
-    size: int
+    size: int | None
     calibrated: bool = False
     uncaptioned: int = 0
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -276,6 +277,35 @@ class FileInfo(Result):
     size: int | None
     model: ModelInfo | None
     details: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CopyResult(Result):
+    """A collection that was copied.
+
+    Attributes
+    ----------
+    source, target : str
+        Paths, or addresses without passwords.
+    objects, codes : int
+        How many there are.
+    written : int
+        Objects that were written; with ``resume`` those that were missing or different.
+    checksum : str
+        Checksum of ids, codes and payloads. It does not depend on their order.
+    checked : bool
+        Whether the target was read and compared.
+    seconds : float
+    """
+
+    source: str
+    target: str
+    objects: int
+    codes: int
+    written: int
+    checksum: str
+    checked: bool
+    seconds: float
 
 
 @dataclass(frozen=True)

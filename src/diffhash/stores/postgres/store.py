@@ -166,9 +166,9 @@ def open_store(
     connections = Connections(address, timeout, caller=caller)
     try:
         with connections.errors(caller), connections.taken() as connection:
-            server = check_server(connection, install=False, shown=address.shown, caller=caller)
             tables = _tables(connection, options, caller)
             description, data = read_tables(connection, tables, shown=address.shown, caller=caller)
+            server = check_server(connection, install=False, shown=address.shown, caller=caller)
         model = None
         if description.has_model:
             model = description.load(
