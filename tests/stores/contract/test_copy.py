@@ -176,5 +176,7 @@ def test_the_sum_tells_contents_apart():
         (1, {"x": [1], "y": [2]}, {"a": 1}),
     ):
         assert total(other) != base
+    items = [(i, {"x": [i]}, {"n": i, "empty": i % 3} if i % 2 else {}) for i in range(9)]
+    assert total(*items) == total(*items[::-1]) == total(*items[4:], *items[:4])
     assert total((1, {"x": [1]}, {"a": [{"b": -0.0}]})) == total((1, {"x": [1]}, {"a": [{"b": 0.0}]}))
     assert total((1, {"x": [1]}, {"a": 1, "b": 2})) == total((1, {"x": [1]}, {"b": 2, "a": 1}))

@@ -16,7 +16,7 @@ from ..engine_store import NewRows
 from ..ids import Ids
 from ..protocol import Id, Item
 from .binary_copy import END, START, code_rows, object_rows
-from .json_values import from_stored, from_stored_text, to_stored, to_stored_text
+from .json_values import from_stored_text, payloads_from_stored, to_stored, to_stored_text
 from .transactions import Transactions
 
 __all__ = ["Objects"]
@@ -240,11 +240,12 @@ class Objects(Transactions):
                 )
             codes.append(np.frombuffer(data, dtype=np.uint8).reshape(len(rows), width))
         named = list(zip(range(2, 2 + len(numbers)), modalities, codes, strict=True))
+        payloads = payloads_from_stored([row[1] for row in rows])
         for number, row in enumerate(rows):
             found = {name: stacked[number] for place, name, stacked in named if row[place] is not None}
             if found:
                 id_: Id = from_stored_text(row[0]) if isinstance(row[0], str) else row[0]
-                yield Item(id_, found, from_stored(row[1]))
+                yield Item(id_, found, payloads[number])
 
     def _array(self, kind: str) -> str:
         return "%s::text[]" if kind == "str" else "%s::bigint[]"

@@ -79,7 +79,8 @@ class Searching(Transactions):
         """The statement for one query, whose code is bound to ``query``."""
         objects, codes = self._tables.objects, self._tables.codes(number)
         distance = f"(c.code OPERATOR({self._operator_schema}.<~>) %(query)s)"
-        order = distance if self.ef is not None and k is not None else f"{distance} + 0"
+        # One expression for the order and the result: it is then computed once for each code.
+        value = distance if self.ef is not None and k is not None else f"{distance} + 0"
         conditions = []
         source = f"{codes} c"
         if where is not None:
@@ -91,10 +92,10 @@ class Searching(Transactions):
         if k is not None:
             # Equal distances are in the order of adding; an approximate index can only order by the distance.
             ties = "" if self.ef is not None else ", c.position"
-            limited += f" ORDER BY {order}{ties} LIMIT {values.bind(k)}"
+            limited += f" ORDER BY {value}{ties} LIMIT {values.bind(k)}"
         return (
             f"SELECT o.id, n.distance, o.payload::text "
-            f"FROM (SELECT c.position, {distance} AS distance FROM {source}{limited}) n "
+            f"FROM (SELECT c.position, {value} AS distance FROM {source}{limited}) n "
             f"JOIN {objects} o ON o.position = n.position ORDER BY n.distance, n.position"
         )
 

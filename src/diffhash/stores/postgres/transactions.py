@@ -164,12 +164,14 @@ class Transactions(EngineStore):
     def _entered(self, connection: Connection, begin: str, lock: str, caller: str) -> Iterator[None]:
         """Context manager: a transaction of this thread, which is committed at the end."""
         current = self._current
-        connection.execute(begin)
-        try:
-            row = connection.execute(
+        with connection.pipeline():  # one message for both
+            connection.execute(begin)
+            cursor = connection.execute(
                 "SELECT description, id_kind, next_id, next_position, n_objects, n_codes "
                 f"FROM {self._tables.main}{lock}"
-            ).fetchone()
+            )
+        try:
+            row = cursor.fetchone()
             if row is None or row[0] != self.description.to_json():
                 raise CollectionFileError(
                     f"{caller}: {self.address} was replaced by another collection after it was opened. Open it again: "
