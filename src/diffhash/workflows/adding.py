@@ -229,8 +229,8 @@ def _check_new(store: Collection | EngineStore, ids: Iterable[Any]) -> None:
     if first is not None:
         count = sum(1 for _ in chain([first], known))
         raise InputFileError(
-            f"{count:,} of the objects exist already, for example {first!r}. Nothing was added. "
-            "Use `replace` to replace them."
+            f"{count:,} of the objects {'exists' if count == 1 else 'exist'} already, for example {first!r}. "
+            "Nothing was added. Use `replace` to replace them."
         )
 
 

@@ -111,6 +111,13 @@ class ReadMixin(StoredModel):
             items = self._items(snapshot, snapshot.keys_of(wanted), None, caller)
         return [item if item.codes else None for item in items]
 
+    def ids(self, modality: str | None = None) -> list[Any]:
+        """Ids of all objects, or of those with one modality, in the order in which they were added."""
+        with self._reading() as snapshot:
+            chosen = self._chosen(modality, snapshot, "Collection.ids")
+            stored = [snapshot.modality_codes[name] for name in chosen]
+            return snapshot.ids_of(_distinct([codes.keys[codes.positions()] for codes in stored]))
+
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
         """All objects in blocks, in the order in which they were added.
 
