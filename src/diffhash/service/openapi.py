@@ -106,6 +106,7 @@ def _paths(writable: bool) -> dict[str, Any]:
                 "Sizes, modalities, the model, and limits.", _named("n_objects", "n_bits"), (429, 503)
             )
         },
+        "/v1/count": {"get": _operation("Number of objects.", _named("objects", "id_kind"), (429, 503))},
         "/v1/fields": {
             "get": _operation(
                 "Fields of the payloads, from a sample, and their most frequent values.",

@@ -111,6 +111,11 @@ def _add_descriptions(app: FastAPI, state: State) -> None:
             await state.read(lambda store: describe_store(store, state.settings, state.model_tag(store)))
         )
 
+    @app.get("/v1/count")
+    async def count() -> Response:
+        """Number of objects."""
+        return _json(await state.read(_counts))
+
     @app.get("/v1/model")
     async def model() -> Response:
         """The model, as a file (.dhm): clients encode with it."""
@@ -133,6 +138,10 @@ def _add_descriptions(app: FastAPI, state: State) -> None:
     async def evaluation() -> Response:
         """How good searches are, from the calibration of the model."""
         return _json(await state.read(describe_calibration))
+
+
+def _counts(store: Any) -> dict[str, Any]:
+    return {"objects": len(store), "id_kind": store.id_kind}
 
 
 def _model_bytes(store: Any) -> bytes:
