@@ -85,9 +85,11 @@ def test_tokens_stand_in_the_address_or_in_the_environment(copied, monkeypatch):
                 assert len(store) == 200
                 assert READ not in repr(store)
                 assert READ not in store.address
-        with dh.open(f"{server.url}?token={READ}", writable=True) as store:
-            with pytest.raises(StoreAccessError, match="reading only"):
-                store.delete([1])
+        with (
+            dh.open(f"{server.url}?token={READ}", writable=True) as store,
+            pytest.raises(StoreAccessError, match="reading only"),
+        ):
+            store.delete([1])
         monkeypatch.setenv("DIFFHASH_TOKEN", READ)
         monkeypatch.setenv("DIFFHASH_WRITE_TOKEN", WRITE)
         with dh.open(server.url, writable=True) as store:

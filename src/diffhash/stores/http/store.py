@@ -161,7 +161,7 @@ class HttpStore(RemoteSearch, EngineStore):
         if modality is not None:
             modality = known_modality(modality, self.modalities, caller=caller)
         body = to_json({"ids": _listed(wanted), "modality": modality})
-        return int(self._connection.write("POST", "/v1/items/delete", body, caller=caller)["deleted"])
+        return int(self._connection.write("POST", "/v1/delete", body, caller=caller)["deleted"])
 
     def get(self, ids: Any, *, modality: str | None = None) -> list[Item]:
         """Objects by their ids, in the order of the ids; see :meth:`Collection.get`."""
@@ -177,7 +177,7 @@ class HttpStore(RemoteSearch, EngineStore):
         block = int(self._told["limits"]["write_batch"])
         for begin in range(0, len(ids), block):
             body = {"ids": ids[begin : begin + block], "modality": modality, "missing": missing}
-            answer = self._connection.read("POST", "/v1/items/get", caller=caller, json=body)
+            answer = self._connection.read("POST", "/v1/get", caller=caller, json=body)
             found += [_item(facts) for facts in answer["items"]]
         return found
 
