@@ -44,6 +44,7 @@ __all__ = [
     "RankWarning",
     "ReadOnlyCollectionError",
     "SampleWarning",
+    "StoreAccessError",
     "StoreServerError",
     "StoreUnavailableError",
     "TooManyBitsError",
@@ -211,6 +212,10 @@ class StoreUnavailableError(CollectionError, ConnectionError):
 
 class StoreServerError(CollectionError):
     """The server of a store cannot hold collections: it is too old, lacks an extension, or refuses a statement."""
+
+
+class StoreAccessError(CollectionError, PermissionError):
+    """The server of a store refuses the token, or the token does not allow this."""
 
 
 class UnsupportedCallError(CollectionError, NotImplementedError):

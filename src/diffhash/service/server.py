@@ -25,6 +25,8 @@ _NEEDED = ("fastapi", "httptools", "orjson", "prometheus_client", "uvicorn")
 _SWITCH_SECONDS = 0.0005
 #: Seconds for which a connection without a request stays open.
 _KEEP_ALIVE = 30
+#: Connections that wait to be accepted.
+_BACKLOG = 2048
 
 
 def run(address: str, settings: ServeSettings) -> None:
@@ -83,7 +85,7 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.seconds) + 1,
-        backlog=2048,
+        backlog=_BACKLOG,
     )
     server = uvicorn.Server(config)
 
@@ -115,6 +117,8 @@ def listen(settings: ServeSettings) -> socket.socket:
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(place)
+            # Connections wait from now on, also while a large store is being opened.
+            listener.listen(_BACKLOG)
         except BaseException:
             listener.close()
             raise
