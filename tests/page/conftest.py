@@ -1,4 +1,4 @@
-"""A browser, and servers for it. ``make test-page`` selects these tests with ``-m browser``; ``make test`` skips them."""
+"""A browser, and servers for it. ``make test-page`` runs these tests with ``-m browser``; ``make test`` skips them."""
 
 from __future__ import annotations
 

@@ -174,7 +174,7 @@ def _encoded(
 
 def _first_objects(store: Any, k: int) -> Answer:
     """Some objects to begin with."""
-    items = next(iter(store.iterate(batch=k)), [])[:k]
+    items: list[Any] = next(iter(store.iterate(batch=k)), [])[:k]
     return Answer([Hit(item.id, None, item.payload, next(iter(item.codes), "")) for item in items])
 
 
