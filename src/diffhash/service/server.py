@@ -86,6 +86,7 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.seconds) + 1,
         backlog=_BACKLOG,
