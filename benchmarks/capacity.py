@@ -4,6 +4,7 @@ Measures the constants of ``benchmarks.capacity_plan`` on this machine, compares
 and 10⁸ codes of 64 bits, and prints the tables of ``docs/capacity.md``. Each measurement is kept in
 ``benchmarks/results/capacity.json`` when it is done, so an interrupted run goes on where it stopped; ``--again``
 measures everything anew. ``--only plan`` prints the plan for another machine: ``--memory``, ``--cores``, ``--queries``.
+``--page docs/capacity.md`` writes the tables into the page.
 
 10⁸ codes take 1.6 GB of memory, and all together some minutes.
 """
@@ -177,8 +178,18 @@ def constants_of(found: dict[str, dict[str, float]]) -> Constants:
     )
 
 
-def print_constants(found: dict[str, dict[str, float]], c: Constants) -> None:
-    print("\n| constant | measured |\n|---|---|")
+def put_into_page(page: Path, name: str, text: str) -> None:
+    """Replace what stands between the marks of a name in a page."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    old = page.read_text()
+    before, _, rest = old.partition(begin)
+    _, _, after = rest.partition(end)
+    if begin not in old or end not in rest:
+        raise SystemExit(f"{page} has no marks for {name!r}")
+    page.write_text(f"{before}{begin}{text.strip()}\n{end}{after}")
+
+
+def constants_table(found: dict[str, dict[str, float]], c: Constants) -> str:
     rows = [
         ("memory of an index, bytes for each code of 64 bits with its id", f"{c.index_bytes:.1f}"),
         (
@@ -197,41 +208,59 @@ def print_constants(found: dict[str, dict[str, float]], c: Constants) -> None:
         ("answer of a shard, 10 hits as JSON", f"{c.answer_bytes:.0f} bytes"),
         ("answers of shards that are merged in a second", f"{c.merge_rows:,.0f}"),
     ]
-    for row in rows:
-        print(f"| {row[0]} | {row[1]} |")
+    return "\n".join(
+        ["| constant | measured |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)]
+    )
 
 
-def print_checks(found: dict[str, dict[str, float]], c: Constants) -> None:
-    print("\n| codes | one query, predicted | measured | share of the read bandwidth, all threads | one thread "
-          "| 1 query of a batch and core, predicted | measured |\n|---|---|---|---|---|---|---|")  # fmt: skip
+def checks_table(found: dict[str, dict[str, float]], c: Constants) -> str:
+    lines = [
+        "| codes | one query, predicted | measured | share of the read bandwidth, all threads | one thread "
+        "| a query of a batch, one core, predicted | measured |",
+        "|" + "---|" * 7,
+    ]
     for n, name in zip(SIZES, ("scan 1e6", "scan 1e7", "scan 1e8"), strict=True):
         at = found[name]
         shares = [at[f"reading, {t}"] / at[f"one query, {t}"] for t in ("all threads", "one thread")]
-        print(
+        lines.append(
             f"| {n:,} | {8e3 * n / c.scan_bandwidth:.2f} ms | {1e3 * at['one query, all threads']:.2f} ms "
             f"| {100 * shares[0]:.0f} % | {100 * shares[1]:.0f} % | {1e3 * n / c.batch_distances:.2f} ms "
             f"| {1e3 * at['batch, one thread'] / at['queries at once']:.2f} ms |"
         )
     at = found["scan 1e8"]
     share = at["reading, all threads"] / at["one query, all threads"]
-    print(f"\n10⁸ codes of 64 bits, one query: {100 * share:.0f} % of the read bandwidth (goal ≥ 80 %), "
-          f"{'reached' if share >= 0.8 else 'not reached'}")  # fmt: skip
+    reached = "reached" if share >= 0.8 else "not reached"
+    lines += [
+        "",
+        f"10⁸ codes, one query: {100 * share:.0f} % of the read bandwidth (goal ≥ 80 %: {reached}).",
+    ]
+    return "\n".join(lines)
 
 
-def print_plan(c: Constants, machine: Machine, wanted: float, most: float) -> None:
-    print(f"\nMachines of {machine.memory / 1e9:.0f} GB and {machine.cores} cores; {wanted:g} queries in a second, "
-          f"each within {1e3 * most:g} ms; codes of 64 bits\n")  # fmt: skip
-    print("| objects | memory | file | shards | one query | queries in a second and core | replicas | machines "
-          "| sent by each shard | merging | fit, core hours | encode, core hours |")  # fmt: skip
-    print("|" + "---|" * 12)
-    for exponent in (6, 7, 8, 9, 10):
-        p = plan(10.0**exponent, c, machine, wanted_queries=wanted, most_seconds=most)
-        print(
-            f"| 10^{exponent} | {p.memory / 1e9:.2f} GB | {p.disk / 1e9:.1f} GB | {p.shards} "
-            f"| {1e3 * p.one_query:.1f} ms "
-            f"| {p.queries_per_core:,.1f} | {p.replicas} | {p.machines} | {p.network / 1e3:.1f} kB/s "
-            f"| {1e3 * p.merge:.2f} ms | {p.fit_hours:,.2f} | {p.encode_hours:,.2f} |"
+def plan_table(c: Constants, machine: Machine, wanted: float, most: float) -> str:
+    lines = [
+        f"Machines of {machine.memory / 1e9:.0f} GB and {machine.cores} cores; {wanted:g} queries in a second, "
+        f"each within {1e3 * most:g} ms; codes of 64 bits:",
+        "",
+        "| objects | memory | file | shards | one query | queries in a second and core | replicas | machines "
+        "| sent by each shard | fit, core hours | encode, core hours |",
+        "|" + "---|" * 11,
+    ]
+    for exponent in "⁶⁷⁸⁹":
+        lines.append(
+            _plan_row(f"10{exponent}", 10.0 ** ("⁰¹²³⁴⁵⁶⁷⁸⁹".index(exponent)), c, machine, wanted, most)
         )
+    lines.append(_plan_row("10¹⁰", 1e10, c, machine, wanted, most))
+    return "\n".join(lines)
+
+
+def _plan_row(name: str, n: float, c: Constants, machine: Machine, wanted: float, most: float) -> str:
+    p = plan(n, c, machine, wanted_queries=wanted, most_seconds=most)
+    return (
+        f"| {name} | {p.memory / 1e9:.2f} GB | {p.disk / 1e9:.1f} GB | {p.shards} | {1e3 * p.one_query:.1f} ms "
+        f"| {p.queries_per_core:,.1f} | {p.replicas} | {p.machines} | {p.network / 1e3:.1f} kB/s "
+        f"| {p.fit_hours:,.2f} | {p.encode_hours:,.2f} |"
+    )
 
 
 def main() -> None:
@@ -245,6 +274,7 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=16, help="cores of a machine of the plan")
     parser.add_argument("--queries", type=float, default=100, help="queries in a second of the plan")
     parser.add_argument("--seconds", type=float, default=0.25, help="longest time for one query of the plan")
+    parser.add_argument("--page", type=Path, help="a page whose tables are replaced")
     options = parser.parse_args()
     kept = json.loads(options.results.read_text()) if options.results.exists() and not options.again else {}
     found = kept.get("measured", {})
@@ -261,10 +291,17 @@ def main() -> None:
         print(f"not measured yet: {', '.join(missing)}")
         return
     constants = constants_of(found)
-    if options.only != "plan":
-        print_constants(found, constants)
-        print_checks(found, constants)
-    print_plan(constants, Machine(1e9 * options.memory, options.cores), options.queries, options.seconds)
+    machine = Machine(1e9 * options.memory, options.cores)
+    about = ", ".join(f"{name} {value}" for name, value in kept.items() if name != "measured")
+    tables = {
+        "constants": f"{constants_table(found, constants)}\n\n{about}",
+        "checks": checks_table(found, constants),
+        "plan": plan_table(constants, machine, options.queries, options.seconds),
+    }
+    for name in ("plan",) if options.only == "plan" else tables:
+        print(f"\n{tables[name]}")
+        if options.page is not None:
+            put_into_page(options.page, name, tables[name])
 
 
 def about_machine() -> dict[str, object]:

@@ -69,8 +69,16 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, monkeypatch, caps
     capacity.main()
     assert "not measured yet: index memory" in capsys.readouterr().out
 
-    monkeypatch.setattr(sys, "argv", ["capacity", "--results", str(tmp_path / "r.json")])
+    page = tmp_path / "page.md"
+    page.write_text(
+        "\n".join(
+            f"<!-- {name}: begin -->\nold\n<!-- {name}: end -->" for name in ("constants", "checks", "plan")
+        )
+    )
+    monkeypatch.setattr(sys, "argv", ["capacity", "--results", str(tmp_path / "r.json"), "--page", str(page)])
     capacity.main()
 
     assert sorted(calls) == sorted(made)
-    assert "goal ≥ 80 %), reached" in capsys.readouterr().out
+    assert "(goal ≥ 80 %: reached)" in capsys.readouterr().out
+    assert "old" not in page.read_text()
+    assert "| 10¹⁰ | 160.00 GB | 1000.0 GB |" in page.read_text()
