@@ -20,6 +20,7 @@ import numpy as np
 from pymilvus import DataType, MilvusClient
 
 import diffhash as dh
+from benchmarks.capacity import put_into_page
 from benchmarks.search_data import SOURCES
 from tests.servers.milvus import MilvusServer
 
@@ -147,6 +148,34 @@ def wait_for_index(client: MilvusClient, name: str, n: int) -> None:
     time.sleep(12)  # the server hands sealed rows over to the index every ten seconds
 
 
+def tables(figures: dict[str, Any]) -> dict[str, str]:
+    """The figures as they stand in ``docs/milvus.md``."""
+    found = {}
+    if "load_ratio" in figures and "search_bounded_1_ms" in figures:
+        lines = [
+            f"| {figures['n']:,} objects, 64 bits, with payloads | measured | of the bare call | goal |",
+            "|---|---|---|---|",
+            f"| load | {figures['load_rows_per_second']:,.0f} objects in a second | {figures['load_ratio']:.2f} × "
+            "the time of pymilvus' insert | ≤ 1.3 × |",
+        ]
+        for level in ("strong", "bounded"):
+            for count, queries in ((1, "1 query"), (100, "100 queries")):
+                name = f"search_{level}_{count}"
+                lines.append(
+                    f"| exact top 10, {queries}, {level} | {figures[f'{name}_ms']:.1f} ms "
+                    f"| {figures[f'{name}_ratio']:.2f} × | ≤ 1.2 × |"
+                )
+        found["figures"] = "\n".join(lines)
+    probes = (1, 16, 64, 1024)
+    if f"recall_random_nprobe{probes[-1]}" in figures:
+        lines = [f"| codes | {' | '.join(f'nprobe={n}' for n in probes)} |", "|---|" + "---|" * len(probes)]
+        for kind in ("learned", "random"):
+            values = [f"{figures[f'recall_{kind}_nprobe{n}']:.2f}" for n in probes]
+            lines.append(f"| {kind} | {' | '.join(values)} |")
+        found["recall"] = "\n".join(lines)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -157,6 +186,7 @@ def main() -> None:
         "--part", choices=("load", "search", "recall"), action="append", help="only this part"
     )
     parser.add_argument("--recall-n", type=int, default=100_000, help="number of codes for recall")
+    parser.add_argument("--page", type=Path, help="a page whose tables are replaced")
     parser.add_argument("--out", type=Path, help="write the figures there as JSON")
     arguments = parser.parse_args()
     parts = arguments.part or ["load", "search"]
@@ -174,6 +204,10 @@ def main() -> None:
             recall(server, client, arguments.recall_n, figures)
     finally:
         server.close()
+    for name, text in tables(figures).items():
+        print(f"\n{text}")
+        if arguments.page is not None:
+            put_into_page(arguments.page, name, text)
     if arguments.out is not None:
         arguments.out.write_text(json.dumps(figures, indent=1) + "\n")
 
