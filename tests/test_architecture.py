@@ -104,6 +104,7 @@ def test_public_names_are_these():
         "asymmetric_search",
         "cluster",
         "codes",
+        "create",
         "datasets",
         "duplicates",
         "errors",
@@ -112,6 +113,7 @@ def test_public_names_are_these():
         "featurizers",
         "load",
         "native",
+        "open",
         "stores",
         "workflows",
     ]

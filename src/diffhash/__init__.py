@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .pairs import Pairs
     from .search import HammingIndex, asymmetric_search, duplicates
     from .search.sequential import SequentialTest
-    from .stores import Collection
+    from .stores import Collection, create
+    from .stores import open as open  # noqa: A004 - diffhash.open is its name
 
 #: The module that owns each public name; other names are modules themselves.
 _OWNERS = {
@@ -32,9 +33,11 @@ _OWNERS = {
     "RefinedHash": "hashers",
     "SequentialTest": "search.sequential",
     "asymmetric_search": "search",
+    "create": "stores",
     "duplicates": "search",
     "evaluate": "evaluation",
     "load": "hashers",
+    "open": "stores",
 }
 
 __all__ = [
@@ -50,6 +53,7 @@ __all__ = [
     "asymmetric_search",
     "cluster",
     "codes",
+    "create",
     "datasets",
     "duplicates",
     "errors",
@@ -58,6 +62,7 @@ __all__ = [
     "featurizers",
     "load",
     "native",
+    "open",
     "stores",
     "workflows",
 ]

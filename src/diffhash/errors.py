@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 __all__ = [
+    "AddressError",
     "CalibrationError",
     "ClusterError",
     "CodeError",
@@ -43,10 +44,13 @@ __all__ = [
     "RankWarning",
     "ReadOnlyCollectionError",
     "SampleWarning",
+    "StoreServerError",
+    "StoreUnavailableError",
     "TooManyBitsError",
     "UnknownIdError",
     "UnknownModalityError",
     "UnreadablePicturesError",
+    "UnsupportedCallError",
     "WeakModelWarning",
 ]
 
@@ -195,6 +199,22 @@ class CollectionWriteError(CollectionError, OSError):
 
 class NoModelError(CollectionError):
     """A collection that has codes and no model was asked for something that needs a model."""
+
+
+class AddressError(ParameterError):
+    """The address of a store cannot be read, or no engine is known for its scheme."""
+
+
+class StoreUnavailableError(CollectionError, ConnectionError):
+    """The server of a store cannot be reached, refuses the connection, or was lost during a call."""
+
+
+class StoreServerError(CollectionError):
+    """The server of a store cannot hold collections: it is too old, lacks an extension, or refuses a statement."""
+
+
+class UnsupportedCallError(CollectionError, NotImplementedError):
+    """The store cannot do this; ``store.capabilities`` tells before, and the message names stores that can."""
 
 
 class UnknownIdError(InputError):

@@ -49,12 +49,15 @@ class Target:
         Number of cases in every test run.
     limited : bool
         Whether time and memory of the case are limited. Kills and power cuts start processes of their own.
+    megabytes : int
+        Memory that a case may take, beside 10 times the size of its input.
     """
 
     name: str
     make: Callable[[random.Random, Path], Use]
     quick: int
     limited: bool = True
+    megabytes: int = 100
 
 
 @dataclass(frozen=True)
@@ -90,7 +93,7 @@ def run_case(target: Target, seed: int, folder: Path) -> Result:
         return _finding("mistake of the attack", error, repr(error))
     # Bytes on the disk: the tail of a sparse file costs its author nothing.
     size = sum(path.lstat().st_blocks * 512 for path in folder.rglob("*"))
-    allowed = 10 * size + 100 * MEGABYTE
+    allowed = 10 * size + target.megabytes * MEGABYTE
     reset_peak()
     before, started = _status("VmRSS"), time.process_time()
     if target.limited:

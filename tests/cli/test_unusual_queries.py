@@ -98,11 +98,26 @@ def test_words_find_captions_of_codes_without_a_model(tmp_path, capsys):
     assert "no model" in err
 
 
-def test_words_are_not_matched_for_a_query_of_several_modalities(shapes, photos, capsys):
-    picture = next((photos / "pictures").iterdir())
-    status, out, err = run(capsys, "search", shapes, "circle", "--image", picture, "--words")
+def test_words_of_a_query_with_a_picture_are_matched_with_captions(shapes, photos, capsys):
+    picture = next((photos / "pictures").rglob("*.png"))
+    status, out, err = run(capsys, "search", shapes, "disc", "--image", picture, "--into", "image", "--json")
+    assert status == 0, err
+    found = json.loads(out)
+    assert found["modality"] == "text+image"
+    assert {hit["found_by"] for hit in found["results"][0]} <= {"words", "both"}
+    assert all("disc" in hit["payload"]["caption"] for hit in found["results"][0])
+
+    status, out, _ = run(
+        capsys, "search", shapes, "disc", "--image", picture, "--into", "image", "--json", "--no-words"
+    )
+    assert {hit["found_by"] for hit in json.loads(out)["results"][0]} == {"codes"}
+
+
+def test_words_are_not_matched_for_a_query_with_features(shapes, tmp_path, capsys):
+    np.save(tmp_path / "q.npy", np.zeros((1, 4)))
+    status, out, err = run(capsys, "search", shapes, "disc", "--vector", tmp_path / "q.npy", "--words")
     assert (status, out) == (2, "")
-    assert "--words goes with a query that is TEXT alone" in err
+    assert "--words goes with TEXT, or with TEXT and --image: leave out --vector" in err
 
 
 def test_words_of_a_build_are_fields_of_a_payload(files, tmp_path, capsys):

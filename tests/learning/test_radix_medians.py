@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -22,6 +22,9 @@ FLOATS = st.sampled_from([np.float32, np.float64])
     ),
     st.integers(0, 10),
 )
+@example(np.array([[1.7e308]]), 0)  # the sum of the two middle values is too large for a float
+@example(np.array([[1.7e308], [1.7e308]]), 1)
+@example(np.array([[-1.7e308], [-1.6e308], [-1.5e308], [0.0]]), 1)
 def test_medians_of_parts_equal_numpy(values, cut):
     parts = [part for part in (values[:cut], values[cut:]) if len(part)]
 

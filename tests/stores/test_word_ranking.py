@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diffhash.stores.caption_words import caption_of, words_of
+from diffhash.stores.caption_words import caption_of, folded, folded_all, words_of
 from diffhash.stores.close_words import WordList, edit_distances, other_forms
 from diffhash.stores.rank_fusion import fuse_rankings
 from diffhash.stores.word_match import match_words
@@ -120,3 +120,21 @@ def test_a_rare_word_counts_more_than_a_frequent_one():
     shares = [query.share(text) for text in ("an apple", "red house", "a house", "a red apple", "zebra")]
     assert shares[3] == 1
     assert shares == sorted(shares, reverse=True) or shares[0] > shares[1] > shares[2] > shares[4] == 0
+
+
+@given(
+    st.lists(
+        st.text(alphabet=st.sampled_from("aB é黒\0\n_'7") | st.characters(codec="utf-8"), max_size=80),
+        max_size=5,
+    )
+)
+def test_many_captions_are_folded_like_single_ones(texts):
+    assert folded_all(texts) == [folded(text) for text in texts]
+
+
+def test_long_words_and_captions_without_words_are_folded_alike():
+    texts = ["x" * 100 + " y", "", " ", "?!", "a\0b", "É" * 70, "plain"]
+
+    assert folded_all(texts) == [folded(text) for text in texts]
+    assert folded_all([]) == []
+    assert folded_all(iter(["Two", "Three"])) == ["two", "three"]

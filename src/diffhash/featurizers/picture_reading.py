@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DiffhashError, InputError, InputFileError, MissingExtraError
-from ..input_files import check_regular_file
+from ..errors import InputError, MissingExtraError
+from .opaque_pictures import opaque_picture
+from .picture_opening import open_picture, short_reason
 
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["opaque_picture", "open_picture", "read_picture", "read_pictures", "require_pillow"]
-
-#: Formats that are decoded, whatever the name of the file says. Pillow would start other programs for some others.
-_FORMATS = ("BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
-#: A picture may take this many bytes in memory, and so many more for each byte of its file. A few
-#: kilobytes can describe a picture of gigabytes.
-_FREE_BYTES, _BYTES_PER_BYTE = 100_000_000, 40
-#: Bytes that a pixel takes while it is decoded and converted; 4 for modes that are not listed.
-_PIXEL_BYTES = {"1": 2, "L": 1, "I": 30, "F": 30, "I;16": 30, "I;16B": 30, "I;16L": 30, "I;16N": 30}
-#: Rows that are put on a white ground at a time.
-_STRIP = 256
+__all__ = ["read_picture", "read_pictures", "require_pillow"]
 
 
 def require_pillow(caller: str) -> None:
@@ -68,7 +57,8 @@ def read_pictures(raw: Any, *, size: int, mode: Literal["L", "RGB"], caller: str
     Notes
     -----
     The orientation that a camera has stored is applied. Transparent parts become white. From an
-    animation only the first picture is read.
+    animation only the first picture is read. Large pictures are reduced while they are decoded, and files with
+    too many pixels are refused: see :mod:`.picture_opening`.
 
     Examples
     --------
@@ -105,7 +95,7 @@ def read_picture(
     try:
         return _resized(item, size, mode)
     except Exception as error:  # Pillow decodes only now, and raises errors of many kinds
-        raise InputError(f"{who} cannot be read ({_reason(error)}).") from error
+        raise InputError(f"{who} cannot be read ({short_reason(error)}).") from error
 
 
 def _as_items(raw: Any, caller: str) -> list[Any]:
@@ -133,55 +123,6 @@ def _check_array(item: NDArray[Any], who: str) -> None:
         )
 
 
-@contextmanager
-def open_picture(path: str | os.PathLike[str], side: int, *, caller: str) -> Iterator[PIL.Image.Image]:
-    """Open a picture file that is going to be reduced to ``side × side`` pixels.
-
-    Raises
-    ------
-    InputFileError
-        If the file does not exist, is not a picture, is damaged (also when it is decoded inside the
-        context), or has far more pixels than a file of its size should have.
-    """
-    import PIL.Image
-
-    try:
-        check_regular_file(path, InputFileError, who=f"{caller}: ")
-        with warnings.catch_warnings():
-            # Pillow warns of large pictures before a JPEG is reduced; they are checked below.
-            warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
-            opened = PIL.Image.open(path, formats=_FORMATS)
-        with opened as image:
-            # Decoding a large JPEG at a fraction of its size is several times faster. Equal pictures
-            # have to get equal codes, so every file is opened here.
-            image.draft("RGB", (2 * side, 2 * side))
-            _check_pixels(image, os.stat(path).st_size, f"{caller}: {os.fspath(path)}")  # noqa: PTH116 - any path
-            yield image
-    except DiffhashError:
-        raise
-    except FileNotFoundError as error:
-        raise InputFileError(f"{caller}: the picture {os.fspath(path)} does not exist.") from error
-    except Exception as error:  # damaged pictures raise errors of many kinds in Pillow
-        raise InputFileError(
-            f"{caller}: {os.fspath(path)} cannot be read as a picture ({_reason(error)})."
-        ) from error
-
-
-def _check_pixels(image: PIL.Image.Image, file_bytes: int, who: str) -> None:
-    """Check the size of a picture before it is decoded."""
-    width, height = image.size
-    needed = width * height * _PIXEL_BYTES.get(image.mode, 4)
-    if needed > _FREE_BYTES + _BYTES_PER_BYTE * file_bytes:
-        raise InputFileError(
-            f"{who} cannot be read as a picture: it has {width:,} × {height:,} pixels in a file of "
-            f"{file_bytes:,} bytes. Save it with fewer pixels."
-        )
-
-
-def _reason(error: Exception) -> str:
-    return (" ".join(str(error).split()) or type(error).__name__)[:300]
-
-
 def _resized(image: PIL.Image.Image, size: int, mode: Literal["L", "RGB"]) -> NDArray[np.uint8]:
     import PIL.Image
 
@@ -194,46 +135,3 @@ def _resized(image: PIL.Image.Image, size: int, mode: Literal["L", "RGB"]) -> ND
     if image.size != (size, size):
         image = image.resize((size, size), PIL.Image.Resampling.BILINEAR, reducing_gap=2.0)
     return np.asarray(image if image.mode == mode else image.convert(mode), dtype=np.uint8)
-
-
-def opaque_picture(image: PIL.Image.Image) -> PIL.Image.Image:
-    """Return the picture with its stored orientation applied, 8 bits per value and white where it was transparent."""
-    import PIL.ExifTags
-    import PIL.ImageOps
-
-    image.load()
-    if image.getexif().get(PIL.ExifTags.Base.Orientation, 1) != 1:
-        image = PIL.ImageOps.exif_transpose(image)
-    if image.mode in ("I", "F") or image.mode.startswith("I;16"):
-        image = _eight_bits(image)
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        image = _on_white(image)
-    return image
-
-
-def _on_white(image: PIL.Image.Image) -> PIL.Image.Image:
-    """A picture without its transparent parts, in colour. Strips of rows keep the memory small."""
-    import PIL.Image
-
-    width, height = image.size
-    result = PIL.Image.new("RGB", image.size)
-    for top in range(0, height, _STRIP):
-        strip = image.crop((0, top, width, min(top + _STRIP, height))).convert("RGBA")
-        white = PIL.Image.new("RGBA", strip.size, (255, 255, 255, 255))
-        result.paste(PIL.Image.alpha_composite(white, strip).convert("RGB"), (0, top))
-    return result
-
-
-def _eight_bits(image: PIL.Image.Image) -> PIL.Image.Image:
-    """Scale grey values to 0..255, as Pillow would clip them: 16-bit values by 1/256, others by their range."""
-    import PIL.Image
-
-    values = np.asarray(image, dtype=np.float64)
-    if not np.isfinite(values).all():
-        raise ValueError("it has values that are not finite")
-    if image.mode.startswith("I;16") or (image.mode == "I" and 255 < values.max(initial=0) < 65536):
-        grey = np.clip(values, 0, 65535) / 256
-    else:
-        low, high = values.min(initial=np.inf), values.max(initial=-np.inf)
-        grey = (values - low) * (255 / (high - low)) if high > low else np.zeros_like(values)
-    return PIL.Image.fromarray(grey.astype(np.uint8))

@@ -150,9 +150,13 @@ def select_medians(
         ranks, below = ranks - before, below + before
         prefix = (prefix << kind.type(_DIGIT) if known else prefix) | digit.astype(kind)
     middle = values_of_keys(prefix)
-    medians = np.mean(middle, axis=1)
+    # With an odd number of rows both are the same row. As in NumPy, the mean of two very large values is infinite.
+    with np.errstate(over="ignore"):
+        medians = middle[:, 0] if n_rows % 2 else np.mean(middle, axis=1)
     # If the median is above the lower of the two, the rows below it are the lower half.
     n_below = np.where(medians > middle[:, 0], (n_rows - 1) // 2 + 1, below[:, 0])
+    n_below[medians > middle[:, 1]] = n_rows  # infinite, see above
+    n_below[medians < middle[:, 0]] = 0
     return medians.astype(np.float64), np.minimum(n_below, n_rows - n_below) / n_rows
 
 

@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..native.pair_join import CodeJoin
-from ..types import BoolArray, CodeArray
+from ..types import BoolArray, CodeArray, SearchResult
 from .index import HammingIndex
 
 __all__ = ["KnownCodes", "find_known"]
 
 #: New codes that are compared with each other at a time: at most 8 million pairs.
 _BLOCK = 4096
+
+
+class SearchableCodes(Protocol):
+    """What is compared with new codes: a HammingIndex, or a store in its form."""
+
+    @property
+    def n_bits(self) -> int:
+        """Number of bits of a code."""
+
+    def __len__(self) -> int: ...
+
+    def search(self, queries: CodeArray, k: int) -> SearchResult:
+        """The nearest codes of every query."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +50,7 @@ class KnownCodes:
     earlier: NDArray[np.int64]
 
 
-def find_known(index: HammingIndex, codes: CodeArray, radius: int) -> KnownCodes:
+def find_known(index: SearchableCodes, codes: CodeArray, radius: int) -> KnownCodes:
     """Compare new codes with an index and with each other, as if they were added one after the other.
 
     A code is known if the index, or a new code before it that is not known itself, is within the radius. The ids
@@ -76,7 +90,7 @@ def find_known(index: HammingIndex, codes: CodeArray, radius: int) -> KnownCodes
 
 
 def _nearest(
-    index: HammingIndex, codes: CodeArray, radius: int
+    index: SearchableCodes, codes: CodeArray, radius: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Id and distance of the nearest code within the radius; -1 and a large number if there is none."""
     if not len(index):

@@ -13,11 +13,11 @@ match. So the rules use the Unicode tables of one version (3.2), which Python ke
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from unicodedata import ucd_3_2_0 as unicode_3_2
 
-__all__ = ["caption_of", "folded", "words_of"]
+__all__ = ["caption_of", "folded", "folded_all", "words_of"]
 
 _MAX_LENGTH = 64
 #: Kana, and the Chinese characters in the first two planes.
@@ -44,6 +44,9 @@ def _fold(character: str) -> str:
 
 
 _FOLDING = _Folding()
+#: Between captions that are folded together; it stays what it is.
+_SEPARATOR = "\0"
+_FOLDING_OF_MANY = _Folding({ord(_SEPARATOR): _SEPARATOR})
 
 
 def words_of(text: str) -> list[str]:
@@ -65,7 +68,31 @@ def folded(text: str) -> str:
     >>> folded("Santa's CAFÉ!")
     'santa s cafe '
     """
-    text = text.translate(_FOLDING)
+    return _cut(text.translate(_FOLDING))
+
+
+def folded_all(texts: Iterable[str]) -> list[str]:
+    """The same as :func:`folded` of each text, and faster.
+
+    Examples
+    --------
+    >>> folded_all(["Santa's", "CAFÉ", "?"])
+    ['santa s', 'cafe', '']
+    """
+    texts = list(texts)
+    # In one long text Python looks every ASCII character up once. Other captions are few, or slower.
+    together = _SEPARATOR.join([text if text.isascii() else "" for text in texts])
+    parts = together.translate(_FOLDING_OF_MANY).split(_SEPARATOR)
+    if len(parts) != len(texts):  # a caption contains the separator
+        return [folded(text) for text in texts]
+    for place, text in enumerate(texts):
+        if not text.isascii():
+            parts[place] = text.translate(_FOLDING)
+    return [part if len(part) <= _MAX_LENGTH and not part.isspace() else _cut(part) for part in parts]
+
+
+def _cut(text: str) -> str:
+    """Cut words that are too long; a text of spaces becomes empty."""
     if len(text) > _MAX_LENGTH:
         words = text.split()
         # Looked at first, as hardly any text has such words.

@@ -11,9 +11,9 @@ import scipy.sparse
 from ..errors import InputError, NotFittedError, ParameterError
 from ..model import HashModel
 from ..model.fused_codes import FusedCodes
-from ..types import CodeArray
+from ..types import BoolArray, CodeArray
 
-__all__ = ["as_rows", "check_can_fuse", "fuse_objects", "fuse_queries", "fused_name"]
+__all__ = ["as_rows", "check_can_fuse", "fuse_objects", "fuse_queries", "fused_name", "texts_of_query"]
 
 
 def check_can_fuse(model: HashModel, name: Any, *, caller: str) -> None:
@@ -96,9 +96,49 @@ def fuse_queries(
         raise InputError(
             f"{caller}: the query has features of {', '.join(map(repr, query))}. Leave out modality={modality!r:.60}."
         )
-    if raw:
-        query = {m: model.featurize(given, modality=m) for m, given in query.items()}
-    return model.encode_fused({m: as_rows(given) for m, given in query.items()}).codes
+    if not raw:
+        return model.encode_fused({m: as_rows(given) for m, given in query.items()}).codes
+    known = {m: _known_rows(model, m, given) for m, given in query.items()}
+    views = {m: model.featurize(given, modality=m) for m, given in query.items()}
+    if all(rows.all() for rows in known.values()) or len({view.shape[0] for view in views.values()}) > 1:
+        return model.encode_fused(views).codes
+    # A text that the featurizer knows nothing of says nothing: that query is made from the rest.
+    ids = {m: np.flatnonzero(rows) for m, rows in known.items() if rows.any()}
+    codes = model.encode_fused(views).codes.copy()
+    if ids:
+        heard = model.encode_fused({m: views[m][rows] for m, rows in ids.items()}, ids)
+        codes[np.asarray(heard.ids)] = heard.codes
+    return codes
+
+
+def _known_rows(model: HashModel, modality: str, given: Any) -> BoolArray:
+    """Which raw objects the featurizer of a modality can say something about."""
+    recognizes = getattr(model.featurizers.get(modality), "recognizes", None)
+    if recognizes is None or not _are_texts(given):
+        return np.ones(len(given) if hasattr(given, "__len__") else 1, dtype=np.bool_)
+    return np.asarray(recognizes(given), dtype=np.bool_)
+
+
+def texts_of_query(model: HashModel, raw: Any) -> tuple[str, ...] | None:
+    """The texts of raw queries, whose words can be matched with captions; None if there are none.
+
+    In a query of several modalities these are the strings whose featurizer takes texts; others may be the names of
+    pictures.
+    """
+    if isinstance(raw, Mapping):
+        raw = next(
+            (
+                given
+                for name, given in raw.items()
+                if hasattr(model.featurizers.get(name), "recognizes") and _are_texts(given)
+            ),
+            None,
+        )
+    return tuple(raw) if _are_texts(raw) else None
+
+
+def _are_texts(raw: Any) -> bool:
+    return isinstance(raw, list | tuple) and len(raw) > 0 and all(isinstance(item, str) for item in raw)
 
 
 def as_rows(query: Any) -> Any:

@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from ..model import HashModel
 from ..native import pack_signs
 from ..types import CodeArray, FloatArray
-from .fused_objects import as_rows, fuse_objects, fuse_queries, fused_name
+from .fused_objects import as_rows, fuse_objects, fuse_queries, fused_name, texts_of_query
 from .protocol import Hit
 from .ranking import check_options, ranking_scale
 from .search_options import SearchOptions
@@ -92,7 +92,7 @@ class HashedStore(ABC):
             if isinstance(options.into, str) and options.into in model.encodes_as:
                 options = replace(options, into=model.encodes_as[options.into])
             codes, values = self._encode_query(model, query, options, raw=raw, caller=caller)
-            options = replace(options, silent=_silent(model, options))
+            options = replace(options, silent=_silent(model, query, options))
             hits = self._search_encoded(model, codes, options, values)
             if hits is not None:
                 return hits
@@ -290,7 +290,9 @@ class HashedStore(ABC):
         words : bool, optional
             Whether texts are also matched with the words of captions. By default they are, if the store keeps
             words. A text that the featurizer does not know at all is only matched with words: its code says
-            nothing. If no caption has its words either, nothing is found.
+            nothing. If no caption has its words either, nothing is found. In a query of several modalities
+            the words of its text are matched in the same way, and a text that is not known takes no part in the
+            fused code.
 
         Returns
         -------
@@ -298,7 +300,7 @@ class HashedStore(ABC):
             One list for each query. With words, the order is by both (:func:`.rank_fusion.fuse_rankings`), and
             ``hit.found_by`` says what found an object.
         """
-        texts = tuple(raw) if isinstance(raw, list | tuple) and _are_texts(raw) else None
+        texts = texts_of_query(self.model, raw)
         options = SearchOptions(
             into,
             k,
@@ -363,13 +365,13 @@ class HashedStore(ABC):
         return pack_signs(values), values
 
 
-def _are_texts(raw: Sequence[Any]) -> bool:
-    return len(raw) > 0 and all(isinstance(item, str) for item in raw)
-
-
-def _silent(model: HashModel, options: SearchOptions) -> tuple[bool, ...] | None:
+def _silent(model: HashModel, query: Any, options: SearchOptions) -> tuple[bool, ...] | None:
     """Which queries the featurizer knows nothing of, so that their codes say nothing; None if it cannot tell."""
+    if options.texts is None:
+        return None
+    if isinstance(query, Mapping):
+        return (False,) * len(options.texts)  # the other modalities say something
     recognizes = getattr(model.featurizers.get(options.modality or ""), "recognizes", None)
-    if options.texts is None or recognizes is None:
+    if recognizes is None:
         return None
     return tuple(not known for known in recognizes(options.texts))

@@ -13,6 +13,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from ..types import BoolArray, CodeArray
+from .capabilities import Capabilities
+from .reports import VerifyReport
 
 __all__ = ["AddedIds", "Hit", "Id", "Item", "Store"]
 
@@ -115,6 +117,14 @@ class Store(Protocol):
     """
 
     @property
+    def capabilities(self) -> Capabilities:
+        """What this store can do that not every store can. Other calls raise UnsupportedCallError."""
+
+    @property
+    def address(self) -> str:
+        """Where the store is, without passwords."""
+
+    @property
     def n_bits(self) -> int:
         """Number of bits of a code."""
 
@@ -179,8 +189,23 @@ class Store(Protocol):
     ) -> list[list[Hit]]:
         """All objects within the radius of each query, nearest first."""
 
+    def search_item(
+        self,
+        id: Id,  # noqa: A002 - it is called id everywhere else too
+        *,
+        modality: str | None = None,
+        into: str | None = None,
+        k: int = 10,
+        where: Mapping[str, Any] | None = None,
+        radius: int | None = None,
+    ) -> list[Hit]:
+        """The objects nearest to a stored one, which is itself left out."""
+
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
         """All objects, in blocks."""
+
+    def verify(self) -> VerifyReport:
+        """Read everything and check it."""
 
     def close(self) -> None:
         """Close files and connections."""

@@ -14,7 +14,9 @@ import numpy as np
 
 from ..errors import InputError, UnreadablePicturesError
 from ..featurizers import HogFeatures, PictureFeatures
-from ..featurizers.picture_reading import opaque_picture, open_picture, read_picture, require_pillow
+from ..featurizers.opaque_pictures import opaque_picture
+from ..featurizers.picture_opening import open_picture
+from ..featurizers.picture_reading import read_picture, require_pillow
 from ..types import FloatArray
 from .options import PictureKind
 

@@ -83,7 +83,7 @@ def search(
         Order of the hits, see :meth:`diffhash.Collection.search`. Items are always ranked by distance.
     words : bool, optional
         Whether ``text`` is also matched with the words of captions. By default it is, if the collection has a
-        word index and the query is ``text`` alone.
+        word index. With a ``vector`` it is not.
 
     Examples
     --------
@@ -108,8 +108,8 @@ def search(
         raise OptionError("`text` is empty. Give the words to look for")
     if words is not None and text is None:
         raise OptionError("`words` goes with `text`")
-    if words and not (image is None and vector is None):
-        raise OptionError("`words` goes with a query that is `text` alone: leave it out")
+    if words and vector is not None:
+        raise OptionError("`words` goes with `text`, or with `text` and `image`: leave out `vector`")
     check_count(k, "k", minimum=1)
     if radius is not None:
         check_count(radius, "radius", minimum=0)
@@ -147,13 +147,16 @@ def search(
             known_words = text is None or _words_are_known(store.model, text, raw)
             if len(asked) > 1:
                 check_calibrated(store.model, store.path)
-                made = {name: store.model.featurize(given, modality=name) for name, given in raw.items()}
-                hits = store.search({**vectors, **made}, **options)
+                if vectors:
+                    made = {name: store.model.featurize(given, modality=name) for name, given in raw.items()}
+                    hits = store.search({**vectors, **made}, **options)
+                else:
+                    hits = store.search_raw(raw, **options, words=words)
             elif raw:
                 hits = store.search_raw(raw[asked[0]], modality=asked[0], **options, words=words)
             else:
                 hits = store.search(vectors[asked[0]], modality=asked[0], **options)
-        searched = text is not None and words is not False and len(asked) == 1 and bool(store.word_fields)
+        searched = text is not None and words is not False and vector is None and bool(store.word_fields)
         match = store.match_words(text) if searched and text is not None else None
         reason = None
         if text is not None and len(asked) == 1 and not any(hits):

@@ -27,7 +27,7 @@ Acknowledge = Callable[[], None]
 
 def _features(modality: str, ids: Any) -> Any:
     """Features of objects; the same for the same id."""
-    width = {"x": 6, "y": 5}[modality]
+    width = {"x": 6, "y": 5, "z": 4}[modality]
     rows = [np.random.default_rng([int(i) % 2**31, width]).normal(size=width) for i in ids]
     return np.array(rows).reshape(-1, width)
 
@@ -35,10 +35,11 @@ def _features(modality: str, ids: Any) -> Any:
 def make_template(folder: Path, inputs: Path) -> None:
     """A collection to start from, and beside it the inputs of the operations."""
     views = {m: _features(m, range(60)) for m in "xy"}
+    more = {"x": views["x"], "z": _features("z", range(60))}
     for bits in (8, 12):
-        dh.KernelDiffHash(n_bits=bits, random_state=0).fit(views, dh.Pairs.aligned(60)).save(
-            inputs / f"{bits}.dhm"
-        )
+        hasher = dh.KernelDiffHash(n_bits=bits, random_state=0).fit(views, dh.Pairs.aligned(60))
+        hasher.save(inputs / f"{bits}.dhm")
+        hasher.extend(more, dh.Pairs.aligned(60), modality="z").save(inputs / f"{bits}-z.dhm")
     for modality, rows in views.items():
         np.save(inputs / f"{modality}.npy", rows)
     with dh.Collection.create(folder / FILE, dh.load(inputs / "8.dhm"), words="text") as collection:
@@ -102,12 +103,20 @@ def _compact(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknow
 
 def _refit(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknowledge) -> None:
     with _writing(folder) as collection:
-        hasher = dh.load(inputs / f"{rng.choice([8, 12])}.dhm")
+        extended = "-z" if "z" in collection.modalities else ""
+        hasher = dh.load(inputs / f"{rng.choice([8, 12])}{extended}.dhm")
         features = {}
-        for modality in "xy":
+        for modality in collection.modalities:
             ids = _ids(collection, modality)
             features[modality] = ids, _features(modality, ids)
         collection.refit(hasher, features)
+        acknowledge()
+
+
+def _extend(folder: Path, inputs: Path, rng: random.Random, acknowledge: Acknowledge) -> None:
+    with _writing(folder) as collection:
+        if "z" not in collection.modalities:
+            collection.extend(dh.load(inputs / f"{collection.n_bits}-z.dhm"))
         acknowledge()
 
 
@@ -158,6 +167,7 @@ OPERATIONS: dict[str, Callable[[Path, Path, random.Random, Acknowledge], None]] 
     "delete": _delete,
     "compact": _compact,
     "refit": _refit,
+    "extend": _extend,
     "index_payload": _index_payload,
     "index_words": _index_words,
     "export": _export,
@@ -200,6 +210,7 @@ def state_of(folder: Path) -> dict[str, Any]:
                     "items": [[i.id, {m: c.tolist() for m, c in i.codes.items()}, i.payload] for i in items],
                     "found": [nearest.tolist(), distances.tolist()],
                     "n_bits": collection.n_bits,
+                    "modalities": [*collection.modalities, *collection.model.modalities],
                     "indexed": list(collection.stats().indexed_fields),
                     "words": list(collection.word_fields),
                 }

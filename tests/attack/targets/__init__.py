@@ -34,7 +34,9 @@ TARGETS: dict[str, Target] = {
         Target("parquet", readers.make_parquet, quick=200),
         Target("shards", readers.make_shards, quick=60),
         Target("dataset", readers.make_dataset, quick=100),
-        Target("picture", pictures.make, quick=200),
+        # A picture may take 400 MB while it is decoded, and a little more for what is made from it.
+        Target("picture", pictures.make, quick=200, megabytes=450),
+        Target("large-picture", pictures.make_large, quick=6, megabytes=450),
         Target("native", native_calls.make, quick=300),
         Target("kernels", native_calls.make_raw, quick=300),
         Target("fit", fitting.make, quick=80),

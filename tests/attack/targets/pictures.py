@@ -17,7 +17,7 @@ from diffhash.workflows.picture_reader import PictureReader
 from ..case import Use, attempt
 from ..mutate import mutate_bytes
 
-__all__ = ["make", "picture_bytes"]
+__all__ = ["make", "make_large", "picture_bytes"]
 
 _KINDS = {"png": "PNG", "jpg": "JPEG", "gif": "GIF", "bmp": "BMP", "tif": "TIFF", "webp": "WEBP"}
 _MODES = ["RGB", "L", "RGBA", "P", "1", "I;16", "CMYK", "LA", "F"]
@@ -72,6 +72,55 @@ def _changed_png(rng: random.Random, data: bytes) -> bytes:
     for name, body in chunks:
         parts.append(struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)))
     return b"".join(parts)
+
+
+def _large_png(rng: random.Random) -> bytes:
+    """A PNG of tens of millions of pixels in few bytes: rows of one byte, with random filters and a wrong end."""
+    depth, colour_type = rng.choice(
+        [(8, 0), (8, 2), (8, 3), (8, 4), (1, 0), (4, 3), (16, 0), (16, 2), (16, 6)]
+    )
+    values = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[colour_type]
+    width = rng.choice([1, 30, 5_000, 9_000, 70_000, 999_999, 1_000_001])
+    height = rng.randrange(20_000_000, rng.choice([40_000_000, 60_000_000, 200_000_000])) // width
+    row = rng.randrange(5).to_bytes() + bytes([rng.randrange(256)]) * -(-width * values * depth // 8)
+    # What is not there costs nothing, so that most of the picture may be missing.
+    n_rows = min(height, 60_000_000 // len(row))
+    squeeze = zlib.compressobj(1)
+    pixels = b"".join(squeeze.compress(row) for _ in range(n_rows)) + squeeze.flush()
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colour_type, 0, 0, rng.random() < 0.1))]
+    if colour_type == 3 and rng.random() < 0.9:
+        chunks.append((b"PLTE", rng.randbytes(3 * rng.randrange(1, 17))))
+    if rng.random() < 0.3:
+        chunks.append((b"tRNS", rng.randbytes(rng.choice([2, 6, 16]))))
+    step = rng.choice([len(pixels), 1 << 13]) or 1
+    chunks += [(b"IDAT", pixels[start : start + step]) for start in range(0, len(pixels), step)]
+    parts = [b"\x89PNG\r\n\x1a\n"]
+    for name, body in [*chunks, (b"IEND", b"")]:
+        parts.append(struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body)))
+    data = b"".join(parts)
+    return mutate_bytes(rng, data) if rng.random() < 0.3 else data
+
+
+def _large_picture(rng: random.Random, kind: str) -> bytes:
+    """A picture of another format with tens of millions of equal pixels."""
+    import PIL.Image
+
+    side = rng.choice([4_990, 5_010, 7_000])
+    options = {"tif": {"compression": "tiff_deflate"}, "webp": {"method": 0}, "jpg": {"progressive": True}}
+    with io.BytesIO() as buffer:
+        image = PIL.Image.new("L" if kind == "gif" else "RGB", (side, side))
+        image.save(buffer, _KINDS[kind], **options.get(kind, {}))
+        return buffer.getvalue()
+
+
+def make_large(rng: random.Random, folder: Path) -> Use:
+    """A picture of far more pixels than bytes: it is read in little memory, or refused."""
+    kind = rng.choice(["png", "png", "png", "png", "tif", "webp", "jpg", "gif"])
+    path = folder / f"large.{kind}"
+    path.write_bytes(_large_png(rng) if kind == "png" else _large_picture(rng, kind))
+    return lambda: (
+        attempt(PictureReader({"a": path}, "photo", thumbnails=True, skip=False).read, ["a"]) is not None
+    )
 
 
 def make(rng: random.Random, folder: Path) -> Use:

@@ -1,7 +1,4 @@
-"""The stores that are tested: each is made by a factory that takes a hasher and an empty folder.
-
-Add a new store here, and every test of this folder runs on it.
-"""
+"""The stores that are tested. Add an engine to ``ENGINES``, and every test of this folder runs on it."""
 
 from __future__ import annotations
 
@@ -15,11 +12,29 @@ import pytest
 import diffhash as dh
 
 
-def make_collection(hasher, folder):
-    return dh.Collection.create(folder / "store.dh", hasher)
+def file_address(folder, _server):
+    return folder / "store.dh"
 
 
-FACTORIES = {"collection": make_collection}
+def memory_address(_folder, _server):
+    return "memory://"
+
+
+def milvus_address(folder, server):
+    return server.address(folder.name)
+
+
+#: By engine: a function that gives the address of a new store from an empty folder and the server,
+#: and the fixture of the server; None if there is none.
+ENGINES = {
+    "collection": (file_address, None),
+    "memory": (memory_address, None),
+    "milvus": (milvus_address, "milvus_server"),
+}
+
+
+#: Engines that take seconds to make a store: tests of random cases have fewer of them there.
+SLOW = {"milvus"}
 
 
 @pytest.fixture(scope="session")
@@ -32,16 +47,24 @@ def hasher():
     return dh.DiffHash(n_bits=12).fit({"x": x, "y": y}, dh.Pairs.aligned(300))
 
 
-@pytest.fixture(params=FACTORIES)
+@pytest.fixture(
+    params=[
+        pytest.param(name, marks=[] if server is None else pytest.mark.server)
+        for name, (_, server) in ENGINES.items()
+    ]
+)
 def make_store(request, hasher):
-    """A function that makes an empty store; the stores are closed at the end."""
+    """A function that makes an empty store, by default for the hasher; the stores are closed at the end."""
+    address_of, fixture = ENGINES[request.param]
+    server = None if fixture is None else request.getfixturevalue(fixture)
     made, folders = [], []
 
-    def make():
-        folders.append(Path(tempfile.mkdtemp()))
-        made.append(FACTORIES[request.param](hasher, folders[-1]))
+    def make(learned=hasher, **options):
+        folders.append(Path(tempfile.mkdtemp(prefix="store_")))
+        made.append(dh.create(address_of(folders[-1], server), learned, **options))
         return made[-1]
 
+    make.is_slow = request.param in SLOW
     yield make
     for store in made:
         store.close()

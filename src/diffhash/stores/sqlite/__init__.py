@@ -2,6 +2,5 @@
 
 from .collection import Collection
 from .maintenance import CollectionStats
-from .verify import VerifyReport
 
-__all__ = ["Collection", "CollectionStats", "VerifyReport"]
+__all__ = ["Collection", "CollectionStats"]

@@ -17,19 +17,20 @@ from ...errors import (
 )
 from ...model import HashModel, model_of
 from ...validation import check_number, check_path
+from ..capabilities import ENGINES, Capabilities
 from ..fused_objects import check_can_fuse
 from ..hashed import HashedStore
-from .database import Database
-from .duplicate_search import DuplicatesMixin
-from .lock import LOGS, WriterLock
-from .maintenance import MaintenanceMixin
-from .model_loading import (
+from ..model_loading import (
     check_description,
     check_featurizers,
     check_n_bits,
     copy_model,
     with_own_featurizers,
 )
+from .database import Database
+from .duplicate_search import DuplicatesMixin
+from .lock import LOGS, WriterLock
+from .maintenance import MaintenanceMixin
 from .schema import COLLECTION_FILE, is_collection_file, new_file
 from .searching import SearchMixin
 from .sqlite_errors import os_errors_translated
@@ -200,6 +201,16 @@ class Collection(SearchMixin, DuplicatesMixin, WriteMixin, MaintenanceMixin, Has
             if lock is not None:
                 lock.release()
             raise
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the store can do, see :class:`~diffhash.stores.Capabilities`."""
+        return ENGINES["sqlite"]
+
+    @property
+    def address(self) -> str:
+        """The path of the file."""
+        return os.fspath(self.path)
 
     def __repr__(self) -> str:
         if not self._finalizer.alive:

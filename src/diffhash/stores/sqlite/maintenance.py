@@ -14,9 +14,10 @@ from ...errors import CollectionFileError, InputError, OutputFileError
 from ...model import HashModel, model_of
 from ...output_files import is_same_file
 from ...validation import check_choice, check_path
+from ..model_loading import check_extends, check_n_bits, copy_model
+from ..reports import VerifyReport
 from .description import next_generation, set_meta
 from .export import FORMATS, codes_and_ids, write_faiss, write_npy, write_parquet
-from .model_loading import check_extends, check_n_bits, copy_model
 from .payloads import indexed_fields
 from .reading import ReadMixin
 from .rewrite import encode_all, rewrite_streams
@@ -24,7 +25,7 @@ from .schema import BESIDE, FORMAT_VERSION, new_identity
 from .snapshot import Snapshot
 from .stored_model import store_model
 from .upgrade import upgrade_format
-from .verify import VerifyReport, verify
+from .verify import verify
 from .word_index import count_captions, join_word_parts
 
 if TYPE_CHECKING:

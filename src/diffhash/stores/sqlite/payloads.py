@@ -102,13 +102,11 @@ def store_payloads(
     if fields:
         _insert_entries(db, _entries(fields, ((key, json.loads(text)) for key, _, text in rows)))
     if word_fields:
-        if payloads is None or not all(payload is None or type(payload) is dict for payload in payloads):
+        if payloads is None or not {*map(type, payloads)} <= {dict, type(None)}:
             payloads = [None if text is None else json.loads(text) for text in texts]
-        own = (
-            (key, payload)
-            for key, payload in zip(keys.tolist(), payloads, strict=True)
-            if payload is not None
-        )
+        own: Iterator[tuple[int, Any]] = zip(keys.tolist(), payloads, strict=True)
+        if len(rows) < len(payloads):
+            own = ((key, payload) for key, payload in own if payload is not None)
         add_captions(db, word_fields, own)
 
 

@@ -19,13 +19,12 @@ from ...errors import (
 )
 from ...model.file import is_model_file
 from ...output_files import reason
+from ..model_loading import FOREIGN_ERRORS
 
-__all__ = ["FOREIGN_ERRORS", "damage_is_reported", "error_name", "os_errors_translated", "translated"]
+__all__ = ["damage_is_reported", "error_name", "os_errors_translated", "translated"]
 
 #: Errors of the operating system that are about permissions.
 _NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
-#: What reading content that was changed can raise, depending on the change.
-FOREIGN_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 #: What SQLite says if a stored text is not what it should be; the values that we bind always are.
 _DAMAGED_TEXT = ("malformed JSON", "Could not decode to UTF-8", "user-defined function raised exception")
 

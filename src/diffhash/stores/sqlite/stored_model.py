@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import CollectionError, ModelFileError, NoModelError
 from ...model import HashModel
+from ..model_loading import check_featurizers, damaged, load_model, own_kernels, with_own_featurizers
 from .database import Database
 from .description import set_meta
 from .lock import WriterLock
-from .model_loading import check_featurizers, damaged, load_model, own_kernels, with_own_featurizers
 from .snapshot import Snapshot
 from .transactions import Transactions
 
@@ -30,7 +30,7 @@ class StoredModel(Transactions):
     ----------
     kernel, featurizers : the user's own, which the file cannot hold
     model : (bytes, HashModel), optional
-        The model that was just written to the file, see :func:`.model_loading.copy_model`.
+        The model that was just written to the file, see :func:`..model_loading.copy_model`.
     """
 
     def __init__(

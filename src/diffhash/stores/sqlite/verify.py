@@ -3,50 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...errors import CollectionError, DiffhashError
 from ...model import HashModel
 from ..filter_syntax import kind_of
+from ..model_loading import FOREIGN_ERRORS
 from ..payload_json import checked_json
+from ..reports import VerifyReport
 from .database import Database
 from .description import read_description
 from .payloads import all_payloads, indexed_fields, read_payload
 from .segments import removals_stream
 from .snapshot import Snapshot
-from .sqlite_errors import FOREIGN_ERRORS
 from .stored_model import read_model
 from .totals import PAYLOADS, Total
 from .word_index import check_word_index
 
-__all__ = ["VerifyReport", "verify"]
+__all__ = ["verify"]
 
 _MAX_PROBLEMS = 20
-
-
-@dataclass(frozen=True)
-class VerifyReport:
-    """Result of :meth:`Collection.verify`.
-
-    Attributes
-    ----------
-    problems : tuple of str
-        Empty if nothing is wrong; at most 20.
-    n_codes, n_objects, n_payloads : int
-        How many codes, objects and payloads were read.
-    """
-
-    problems: tuple[str, ...]
-    n_codes: int
-    n_objects: int
-    n_payloads: int
-
-    @property
-    def ok(self) -> bool:
-        """Whether nothing is wrong."""
-        return not self.problems
 
 
 def verify(db: Database, load_model: Callable[[bytes], HashModel]) -> VerifyReport:

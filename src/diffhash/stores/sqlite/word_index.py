@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import compress, islice
 from typing import Any
 
-from ..caption_words import caption_of, folded
+from ..caption_words import caption_of, folded_all
 from ..close_words import WordList
 from .database import Database
 from .sqlite_errors import damage_is_reported
@@ -32,6 +33,8 @@ __all__ = [
     "remove_captions",
 ]
 
+#: Captions that are made into words in one go.
+_BLOCK = 10_000
 #: Most words of the vocabulary that close words are looked for in.
 _MAX_WORDS = 500_000
 
@@ -49,17 +52,9 @@ def add_captions(
     db: Database, fields: Sequence[str], payloads: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> None:
     """Index the captions of new payloads; within a transaction."""
-    n_rows = 0
-
-    # Counted while they are written: the captions of a whole collection may not fit into memory.
-    def counted() -> Iterator[tuple[int, str]]:
-        nonlocal n_rows
-        for row in _entries(fields, payloads):
-            n_rows += 1
-            yield row
-
-    db.executemany("INSERT INTO words (rowid, caption) VALUES (?, ?)", counted())
-    add_to_total(db, CAPTIONS, n_rows, 0)
+    for keys, words in _blocks(fields, payloads):
+        db.executemany("INSERT INTO words (rowid, caption) VALUES (?, ?)", zip(keys, words, strict=True))
+        add_to_total(db, CAPTIONS, len(keys), 0)
 
 
 def remove_captions(db: Database, fields: Sequence[str], payloads: Mapping[int, Mapping[str, Any]]) -> None:
@@ -84,10 +79,30 @@ def _entries(
     fields: Sequence[str], payloads: Iterable[tuple[int, Mapping[str, Any]]]
 ) -> Iterator[tuple[int, str]]:
     """Rows (key, words) of the index; captions without words have none."""
-    for key, payload in payloads:
-        words = folded(caption_of(payload, fields))
-        if words:
-            yield key, words
+    for keys, words in _blocks(fields, payloads):
+        yield from zip(keys, words, strict=True)
+
+
+def _blocks(
+    fields: Sequence[str], payloads: Iterable[tuple[int, Mapping[str, Any]]]
+) -> Iterator[tuple[list[int], list[str]]]:
+    """Keys and words of the rows in blocks: the captions of a whole collection may not fit into memory."""
+    remaining = iter(payloads)
+    single = len(fields) == 1
+    while True:
+        # Lists of numbers and strings, and not of tuples: those take the garbage collector longer than the rest.
+        keys, captions = [], []
+        for key, payload in islice(remaining, _BLOCK):
+            keys.append(key)
+            text = payload.get(fields[0]) if single else None
+            captions.append(text if type(text) is str else caption_of(payload, fields))
+        if not keys:
+            return
+        words = folded_all(captions)
+        if not all(words):
+            keys = list(compress(keys, words))
+            words = list(filter(None, words))
+        yield keys, words
 
 
 def count_captions(db: Database) -> int:

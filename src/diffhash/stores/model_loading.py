@@ -1,4 +1,4 @@
-"""Reading the model of a collection from its bytes, with the user's own kernels and featurizers."""
+"""The model of a store: read from its bytes, with the user's own kernels and featurizers; and checks of it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CollectionFileError, FeatureCountError, ModelFileError, ParameterError
-from ...featurizers.registry import is_built_in
-from ...maps.kernel import KernelMap
-from ...model import HashModel
-from ...model.featurizer_state import add_featurizers
-from ...native.argument_checks import MAX_BITS
-from ...validation import check_count, known_modality
-from ..fused_objects import check_can_fuse
-from .sqlite_errors import FOREIGN_ERRORS
+from ..errors import CollectionFileError, FeatureCountError, ModelFileError, ParameterError
+from ..featurizers.registry import is_built_in
+from ..maps.kernel import KernelMap
+from ..model import HashModel
+from ..model.featurizer_state import add_featurizers
+from ..native.argument_checks import MAX_BITS
+from ..validation import check_count, known_modality
+from .fused_objects import check_can_fuse
 
 __all__ = [
+    "FOREIGN_ERRORS",
     "check_description",
     "check_extends",
     "check_featurizers",
@@ -33,13 +33,15 @@ __all__ = [
 ]
 
 _OPEN = "Collection.open"
+#: What reading content that was changed can raise, depending on the change.
+FOREIGN_ERRORS = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
 class AbsentKernel:
     """Takes the place of a kernel or distance function that the user did not give; an error when it is called."""
 
-    path: Path
+    path: Path | str
 
     def __call__(self, *_: object) -> Any:
         raise ParameterError(
@@ -51,7 +53,7 @@ class AbsentKernel:
 def load_model(
     data: bytes,
     *,
-    path: Path,
+    path: Path | str,
     modalities: tuple[str, ...],
     kernel: Any,
     featurizers: Mapping[str, Any],
@@ -66,7 +68,7 @@ def load_model(
     data : bytes
         Content of the model file.
     path, modalities
-        File of the collection, and the modalities that its model encodes.
+        File or address of the collection, and the modalities that its model encodes.
     kernel, featurizers : the user's own
     strict : bool
         Raise an error if a kernel or a featurizer does not fit the model. If False it is not used:
@@ -82,7 +84,7 @@ def load_model(
     return model
 
 
-def _read(data: bytes, path: Path, modalities: tuple[str, ...], kernel: Any, strict: bool) -> HashModel:
+def _read(data: bytes, path: Path | str, modalities: tuple[str, ...], kernel: Any, strict: bool) -> HashModel:
     read = partial(HashModel.from_bytes, data, name=f"the model in {path}", opened_by=_OPEN)
     try:
         return read(kernel=kernel)
@@ -103,7 +105,7 @@ def _read(data: bytes, path: Path, modalities: tuple[str, ...], kernel: Any, str
         raise damaged(path, repr(error)) from error
 
 
-def damaged(path: Path, problem: object) -> CollectionFileError:
+def damaged(path: Path | str, problem: object) -> CollectionFileError:
     """The error about a model that cannot be read."""
     return CollectionFileError(f"Collection: the model in {path} is damaged: {problem}")
 
