@@ -28,6 +28,7 @@ from .options import takes_groups
 from .printing import print_json
 from .reproduce import reproduce
 from .search import search
+from .serve import serve
 from .terminal import echo
 from .upgrade import upgrade
 from .verify import verify
@@ -53,6 +54,7 @@ for _command in (
     demo,
     build,
     search,
+    serve,
     duplicates,
     add,
     get,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import CollectionFileError, InputFileError
 from ..files import FeatureFile, Source
 from ..input_files import check_regular_file, reading
 from ..model import HashModel
 from ..model.file import is_model_file
 from ..stores import Collection
+from ..stores import open as open_address
+from ..stores.address import is_url
 from .file_kinds import FileKind, file_kind, foreign_kind
 from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
@@ -18,6 +22,7 @@ __all__ = [
     "describe_model",
     "load_model",
     "open_collection",
+    "open_store",
 ]
 
 
@@ -53,6 +58,13 @@ def open_collection(name: FileName, *, writable: bool = False) -> Collection:
         raise InputFileError(
             f"{source} is {_described(kind, source)}. A collection (.dh) is needed here."
         ) from error
+
+
+def open_store(address: FileName, *, writable: bool = False) -> Any:
+    """Open a collection by its name, or another store by its address."""
+    if is_url(address):
+        return open_address(address, writable=writable)
+    return open_collection(address, writable=writable)
 
 
 def _described(kind: FileKind, source: Source) -> str:

@@ -16,19 +16,16 @@ from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..input_files import check_regular_file, reading
 from ..model import HashModel
-from ..search.calibration import FalseMatchLimit
 from ..stores import Collection
 from .model_files import check_calibrated, choose_modality, open_collection
 from .objects import stored_id
 from .options import FileName, FileNames, OptionError, check_count, check_files
 from .outputs import check_page_output
-from .query_notes import filter_notes, no_match_reason, word_notes
+from .query_notes import filter_notes, no_match_reason, raw_modalities, takes_words, why_nothing, word_notes
 from .search_results import QueryResult
 
 __all__ = ["search", "search_to_page"]
 
-#: Kind of the featurizer of texts.
-_TEXT = "tfidf"
 #: What a result calls the modality of words that are only matched with captions.
 _WORDS = "words"
 
@@ -166,7 +163,7 @@ def search(
             notes += filter_notes(store, where)
         if reason is None and max_false_matches is not None and not all(hits):
             limit = store.match_limit(max_false_matches, modality=asked[0], into=options["into"], where=where)
-            reason = _why_nothing(limit, max_false_matches)
+            reason = why_nothing(limit, max_false_matches)
     return QueryResult(
         query=_shown_query([text, image, vector, item]),
         modality="+".join(asked),
@@ -175,18 +172,6 @@ def search(
         known_words=known_words,
         notes=notes,
         reason=reason,
-    )
-
-
-def _why_nothing(limit: FalseMatchLimit, max_false_matches: float) -> str:
-    if limit.radius < 0:
-        return (
-            f"even items with the same code as a query would be wrong too often ({limit.false_matches:.3g} wrong hits "
-            f"per query, {max_false_matches:g} allowed)"
-        )
-    return (
-        f"no item is within distance {limit.radius}, and beyond it there would be more than {max_false_matches:g} "
-        "wrong hits per query"
     )
 
 
@@ -319,7 +304,7 @@ def _check_types(**values: Any) -> None:
 def _has_only_words(store: Collection, words: bool | None) -> bool:
     """Whether a text can be matched with captions, but not be encoded."""
     featurizers = store.model.featurizers.values() if store.has_model else ()
-    texts = any(featurizer.kind == _TEXT for featurizer in featurizers)
+    texts = any(takes_words(featurizer) for featurizer in featurizers)
     return words is not False and not texts and bool(store.word_fields)
 
 
@@ -349,8 +334,7 @@ def _modality_of_vectors(model: HashModel, file: FileName, vectors: Any) -> str:
 
 
 def _modality_of_raw(model: HashModel, *, words: bool) -> str:
-    kinds = {name: featurizer.kind for name, featurizer in model.featurizers.items()}
-    matching = [name for name, kind in kinds.items() if (kind == _TEXT) == words]
+    matching = raw_modalities(model, words=words)
     if len(matching) == 1:
         return matching[0]
     what = "words" if words else "pictures"

@@ -18,6 +18,7 @@ from ...learning.score_bits import without_constant_bits
 from ...pairs.couples import ResolvedCouples
 from ...pairs.objects import hold_out_couples
 from ...types import FloatArray
+from .all_rows import PairedRows
 from .couple_scores import CoupleScores, chance_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, RefinedFit, Tried
 from .pair_bits import Bits, BitSetting, fit_bits
@@ -44,6 +45,7 @@ def fit_pairs(
     *,
     progress: FitProgress | None,
     who: list[str],
+    all_rows: PairedRows | None = None,
 ) -> RefinedFit:
     """Learn codes of any number of views from pairs without classes.
 
@@ -56,6 +58,9 @@ def fit_pairs(
         Called as ``progress(share_done, message)``.
     who : list of str
         For each view, the prefix of error messages.
+    all_rows : PairedRows, optional
+        Given if views and couples are only a sample. Settings and bits are learned from the sample, directions from
+        sums over all rows.
 
     Examples
     --------
@@ -86,7 +91,7 @@ def fit_pairs(
             chance = float(np.mean([_chance(trial.split.scored) for trial in trials]))
         del trials
     report(0.8, "fitting all objects")
-    fitted, losses = _final_fit(views, couples, setting, bits, options, who)
+    fitted, losses = _final_fit(views, couples, setting, bits, options, who, all_rows)
     report(1.0, "done")
     maps, projections, thresholds = zip(*fitted, strict=True)
     return RefinedFit(
@@ -116,6 +121,7 @@ def _final_fit(
     bit_setting: BitSetting,
     options: FitOptions,
     who: list[str],
+    all_rows: PairedRows | None,
 ) -> tuple[list[tuple[Any, FloatArray, FloatArray]], list[float]]:
     """For each view map, projection and threshold; and the losses of the refinement."""
     bases = []
@@ -126,8 +132,12 @@ def _final_fit(
             landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=name)
         max_rank = options.max_rank or max(128, min(rank, _MAX_NUMBERS // X.shape[0]))
         bases.append(fit_basis(X, view.representation, landmarks, max_rank=max_rank, who=name))
-    scales = [basis.axes.scales(view.ridge) for basis, view in zip(bases, setting, strict=True)]
-    covariances = covariance_blocks([basis.coordinates for basis in bases], couples)
+    if all_rows is None:
+        axes = [basis.axes for basis in bases]
+        covariances = covariance_blocks([basis.coordinates for basis in bases], couples)
+    else:
+        axes, covariances = all_rows.measure([basis.map for basis in bases], [basis.axes for basis in bases])
+    scales = [each.scales(view.ridge) for each, view in zip(axes, setting, strict=True)]
     directions = paired_directions(covariances, scales, MAX_DIRECTIONS)
     found = len(directions.strengths)
     bit_setting = replace(bit_setting, n_directions=min(bit_setting.n_directions, found))

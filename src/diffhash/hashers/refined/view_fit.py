@@ -26,6 +26,7 @@ __all__ = [
     "ViewFit",
     "choose_finalists",
     "fit_candidate",
+    "fit_ridge",
     "sample_rows",
 ]
 
@@ -155,16 +156,39 @@ def fit_candidate(
     landmarks = None
     if representation.features == "kernel":
         landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=who)
-    fitted = fit_representation(X, representation, landmarks, who=who)
-    view = MappedView(X, fitted)
+    view = MappedView(X, fit_representation(X, representation, landmarks, who=who))
     regression = ViewRegression.of(view, labels, options.max_rank, who=who)
+    return fit_ridge(candidate, regression, view, labels, choices, options)
+
+
+def fit_ridge(
+    near: Candidate | ViewFit,
+    regression: ViewRegression,
+    view: MappedView,
+    labels: Any,
+    choices: ViewOptions,
+    options: FitOptions,
+) -> ViewFit:
+    """Choose the ridge of a regression by the leave-one-out error of rows that it was fitted to.
+
+    Parameters
+    ----------
+    near : Candidate or ViewFit
+        The same representation; the ridge is not far from its ridge.
+    regression : ViewRegression
+    view : MappedView
+        Some or all of the rows of the regression.
+    labels : sparse array of shape (n, n_labels)
+        Labels of these rows.
+    choices, options
+    """
     ridges = np.asarray(choices.ridges)
-    near = ridges[(ridges >= candidate.ridge / _RIDGE_FACTOR) & (ridges <= candidate.ridge * _RIDGE_FACTOR)]
-    targets = shared_targets([regression.damped_moments(candidate.ridge)], MAX_SCORES)
-    n, n_used = X.shape[0], min(MAX_RIDGE_ROWS, _MAX_RIDGE_SCORES // targets.shape[1])
+    ridges = ridges[(ridges >= near.ridge / _RIDGE_FACTOR) & (ridges <= near.ridge * _RIDGE_FACTOR)]
+    targets = shared_targets([regression.damped_moments(near.ridge)], MAX_SCORES)
+    n, n_used = view.n_rows, min(MAX_RIDGE_ROWS, _MAX_RIDGE_SCORES // targets.shape[1])
     rng = np.random.default_rng(options.random_state)
     rows = np.arange(n) if n <= n_used else np.sort(rng.permutation(n)[:n_used])
-    coordinates = regression.coordinates(view if len(rows) == n else MappedView(X[rows], fitted))
+    coordinates = regression.coordinates(view if len(rows) == n else MappedView(view.X[rows], view.map))
     centred = regression.centred_targets(labels[rows], targets)
-    ridge, error = regression.best_ridge(coordinates, centred, near, targets)
-    return ViewFit(representation, fitted, ridge, regression, error)
+    ridge, error = regression.best_ridge(coordinates, centred, ridges, targets)
+    return ViewFit(near.representation, view.map, ridge, regression, error)

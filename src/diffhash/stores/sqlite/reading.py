@@ -102,6 +102,13 @@ class ReadMixin(StoredModel):
                 )
         return items
 
+    def ids(self, modality: str | None = None) -> list[Any]:
+        """Ids of all objects, or of those with one modality, in the order in which they were added."""
+        with self._reading() as snapshot:
+            chosen = self._chosen(modality, snapshot, "Collection.ids")
+            stored = [snapshot.modality_codes[name] for name in chosen]
+            return snapshot.ids_of(_distinct([codes.keys[codes.positions()] for codes in stored]))
+
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
         """All objects in blocks, in the order in which they were added.
 
