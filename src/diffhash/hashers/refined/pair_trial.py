@@ -27,6 +27,7 @@ from ...maps.representation import Representation, fit_representation
 from ...pairs.couples import ResolvedCouple, ResolvedCouples
 from ...pairs.objects import HeldOutCouples
 from ...pairs.resolved import ResolvedPairs
+from ...threads import in_threads
 from ...types import FloatArray, PairIndex
 from .couple_scores import weighted_mean
 from .fit_options import ViewSetting
@@ -125,6 +126,22 @@ class PairTrial:
             scores.append(_score_of_couples(weighted, couples))
         self.plain_scores[setting] = scores[0]
         return max(scores)
+
+    def prepare(self, settings: Sequence[DirectionSetting]) -> None:
+        """Compute what several of the settings share, at the same time and each only once."""
+        for side in range(len(self._fit_views)):
+            if any(setting[side].representation.features == "kernel" for setting in settings):
+                self._landmarks_of(side)
+        needed = [(side, view.representation) for setting in settings for side, view in enumerate(setting)]
+        in_threads(lambda key: self._basis(*key), list(dict.fromkeys(needed)))
+        distinct = {tuple(view.representation for view in setting): setting for setting in settings}
+        in_threads(self._prepare_covariances, [s for s in distinct.values() if self.can_fit(s)])
+
+    def _prepare_covariances(self, setting: DirectionSetting) -> None:
+        bases = [self._basis(side, view.representation) for side, view in enumerate(setting)]
+        coordinates = [basis[0].coordinates for basis in bases if basis is not None]
+        for couple in self._learned:
+            self._covariance(setting, coordinates, couple)
 
     def can_fit(self, setting: DirectionSetting) -> bool:
         """Whether the setting can be fitted to so few objects; for example, they may all be equal."""
