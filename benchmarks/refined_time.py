@@ -22,7 +22,7 @@ from .datasets import DATASETS, data_folder
 #: Pairs, features of the two views, dimensions that both views know, and those that one view alone knows.
 N_PAIRS, N_FEATURES, N_SHARED, N_OWN = 10_000, {"image": 1280, "text": 384}, 96, 160
 #: Standard deviation of the noise of each feature.
-NOISE = 4.0
+NOISE = 0.7
 
 
 def make_embeddings(n: int, seed: int = 0) -> Views:
