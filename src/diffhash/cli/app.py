@@ -14,6 +14,7 @@ from ..workflows.options import OptionError
 from .add import add
 from .bench import bench
 from .build import build
+from .copy import copy
 from .delete import delete
 from .demo import demo
 from .duplicates import duplicates
@@ -63,6 +64,7 @@ for _command in (
     encode,
     evaluate,
     export,
+    copy,
     info,
     verify,
     upgrade,

@@ -8,6 +8,7 @@ from typing import Any
 from ..model import HashModel
 from ..search.calibration import FalseMatchLimit
 from ..stores import Collection, WordMatch
+from ..stores.engine_store import EngineStore
 
 __all__ = ["filter_notes", "no_match_reason", "raw_modalities", "takes_words", "why_nothing", "word_notes"]
 
@@ -68,7 +69,7 @@ def no_match_reason(match: WordMatch | None, known_words: bool) -> str | None:
     return f"no caption contains {listed}, and the model has learned no word like it"
 
 
-def filter_notes(store: Collection, where: Mapping[str, Any]) -> tuple[str, ...]:
+def filter_notes(store: Collection | EngineStore, where: Mapping[str, Any]) -> tuple[str, ...]:
     """A sentence about each field of a filter that no payload has."""
     notes = []
     for name, others in store.unknown_fields(where).items():

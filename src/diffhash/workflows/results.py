@@ -6,12 +6,15 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..stores.address import is_url, shown_address
+
 if TYPE_CHECKING:
     from ..stores import Item
 
 __all__ = [
     "AddResult",
     "BuildResult",
+    "CopyResult",
     "DeleteResult",
     "EncodeResult",
     "ExportResult",
@@ -23,7 +26,13 @@ __all__ = [
     "Result",
     "UpgradeResult",
     "VerifyResult",
+    "shown_path",
 ]
+
+
+def shown_path(name: Any) -> Path | str:
+    """Where a collection is: the path of a file, or an address without its password."""
+    return shown_address(name) if is_url(name) else Path(name)
 
 
 class Result:
@@ -110,7 +119,7 @@ class BuildResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     objects : int
         Objects in the collection.
     model : ModelInfo
@@ -119,8 +128,8 @@ class BuildResult(Result):
     left_out : int
         Rows and pictures that were left out.
     seconds : float
-    size : int
-        Bytes of the file.
+    size : int or None
+        Bytes of the file, or of the tables; None if the server cannot tell.
     calibrated : bool
         Whether the model can give chances and promises.
     uncaptioned : int
@@ -131,13 +140,13 @@ class BuildResult(Result):
         For people: what was guessed, or continued.
     """
 
-    path: Path
+    path: Path | str
     objects: int
     model: ModelInfo
     learned_from: str
     left_out: int
     seconds: float
-    size: int
+    size: int | None
     calibrated: bool = False
     uncaptioned: int = 0
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -150,7 +159,7 @@ class AddResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     added : int
         New objects.
     replaced : int
@@ -162,7 +171,7 @@ class AddResult(Result):
     seconds : float
     """
 
-    path: Path
+    path: Path | str
     added: int
     replaced: int
     objects: int
@@ -179,7 +188,7 @@ class DeleteResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     deleted : int
         Objects that had something to remove.
     unknown : tuple of ids
@@ -188,7 +197,7 @@ class DeleteResult(Result):
         Objects in the collection now.
     """
 
-    path: Path
+    path: Path | str
     deleted: int
     unknown: tuple[int | str, ...]
     objects: int
@@ -198,7 +207,7 @@ class DeleteResult(Result):
 class GetResult(Result):
     """Objects of a collection."""
 
-    path: Path
+    path: Path | str
     items: tuple[Item, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -255,8 +264,8 @@ class FileInfo(Result):
     file : str
     kind : str
         "model", "collection", "index", "FAISS index", "codes", "features", "array", "arrays" or "table".
-    size : int
-        Bytes of the file.
+    size : int or None
+        Bytes of the file, or of the tables; None if the server cannot tell.
     model : ModelInfo or None
         The model, if the file contains one.
     details : dict
@@ -265,9 +274,38 @@ class FileInfo(Result):
 
     file: str
     kind: str
-    size: int
+    size: int | None
     model: ModelInfo | None
     details: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CopyResult(Result):
+    """A collection that was copied.
+
+    Attributes
+    ----------
+    source, target : str
+        Paths, or addresses without passwords.
+    objects, codes : int
+        How many there are.
+    written : int
+        Objects that were written; with ``resume`` those that were missing or different.
+    checksum : str
+        Checksum of ids, codes and payloads. It does not depend on their order.
+    checked : bool
+        Whether the target was read and compared.
+    seconds : float
+    """
+
+    source: str
+    target: str
+    objects: int
+    codes: int
+    written: int
+    checksum: str
+    checked: bool
+    seconds: float
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from ..files.arrays import load_array
 from ..input_files import check_regular_file, reading
 from ..model import HashModel
 from ..stores import Collection
-from .model_files import check_calibrated, choose_modality, open_collection
+from ..stores.engine_store import EngineStore
+from .model_files import check_calibrated, choose_modality, open_store
 from .objects import stored_id
 from .options import FileName, FileNames, OptionError, check_count, check_files
 from .outputs import check_page_output
@@ -31,7 +32,7 @@ _WORDS = "words"
 
 
 def search(
-    collection: FileName | Collection,
+    collection: FileName | Collection | EngineStore,
     *,
     text: str | None = None,
     image: FileName | None = None,
@@ -53,7 +54,7 @@ def search(
 
     Parameters
     ----------
-    collection : file, or an open Collection
+    collection : file, address, or an open store
     text : str
         Words.
     image : file
@@ -143,7 +144,7 @@ def search(
             options |= {"into": into or _default_into(store, asked), "rank": rank}
             known_words = text is None or _words_are_known(store.model, text, raw)
             if len(asked) > 1:
-                check_calibrated(store.model, store.path)
+                check_calibrated(store.model, store.address)
                 if vectors:
                     made = {name: store.model.featurize(given, modality=name) for name, given in raw.items()}
                     hits = store.search({**vectors, **made}, **options)
@@ -164,6 +165,8 @@ def search(
         if reason is None and max_false_matches is not None and not all(hits):
             limit = store.match_limit(max_false_matches, modality=asked[0], into=options["into"], where=where)
             reason = why_nothing(limit, max_false_matches)
+        elif reason is None and radius is not None and not any(hits):
+            reason = f"no item is within distance {radius}"
     return QueryResult(
         query=_shown_query([text, image, vector, item]),
         modality="+".join(asked),
@@ -216,7 +219,7 @@ def _words_are_known(model: HashModel, text: str, raw: Mapping[str, Any]) -> boo
     return bool(abs(model.featurize([text], modality=name)).sum())
 
 
-def _default_into(store: Collection, asked: tuple[str, ...]) -> str:
+def _default_into(store: Collection | EngineStore, asked: tuple[str, ...]) -> str:
     """Fused codes for a fused query, if there are some; otherwise the first modality that the query has not."""
     if store.fused_modality is not None and (len(asked) > 1 or asked[0] == store.fused_modality):
         return store.fused_modality
@@ -230,7 +233,7 @@ def _shown_query(values: list[Any]) -> str:
 
 
 def search_to_page(
-    collection: FileName | Collection,
+    collection: FileName | Collection | EngineStore,
     page: FileName,
     render: Callable[..., str],
     *,
@@ -242,7 +245,7 @@ def search_to_page(
 
     Parameters
     ----------
-    collection : file, or an open Collection
+    collection : file, address, or an open store
     page : file
     render : function
         Gives the HTML, as :func:`diffhash.report.search_page.search_page`. It gets ``remarks=`` if there are any.
@@ -281,10 +284,12 @@ def search_to_page(
     return result
 
 
-def _opened(collection: FileName | Collection) -> AbstractContextManager[Collection]:
-    if isinstance(collection, Collection):
+def _opened(
+    collection: FileName | Collection | EngineStore,
+) -> AbstractContextManager[Collection | EngineStore]:
+    if isinstance(collection, Collection | EngineStore):
         return nullcontext(collection)
-    return open_collection(collection)
+    return open_store(collection)
 
 
 def _check_types(**values: Any) -> None:
@@ -301,14 +306,14 @@ def _check_types(**values: Any) -> None:
             raise OptionError(f"`{name}` must be {kinds}, got {type(value).__name__}")
 
 
-def _has_only_words(store: Collection, words: bool | None) -> bool:
+def _has_only_words(store: Collection | EngineStore, words: bool | None) -> bool:
     """Whether a text can be matched with captions, but not be encoded."""
     featurizers = store.model.featurizers.values() if store.has_model else ()
     texts = any(takes_words(featurizer) for featurizer in featurizers)
     return words is not False and not texts and bool(store.word_fields)
 
 
-def _modality_of_item(store: Collection, item: int | str) -> str:
+def _modality_of_item(store: Collection | EngineStore, item: int | str) -> str:
     """The modality of fused codes if an object has one, or else the first one in which it has a code."""
     found = store.get([item])[0]
     if store.fused_modality in found.modalities:
@@ -316,12 +321,12 @@ def _modality_of_item(store: Collection, item: int | str) -> str:
     return next((name for name in store.modalities if name in found.modalities), store.modalities[0])
 
 
-def _separate(store: Collection) -> list[str]:
+def _separate(store: Collection | EngineStore) -> list[str]:
     """The modalities without the one of fused codes."""
     return [name for name in store.modalities if name != store.fused_modality]
 
 
-def _check_known(store: Collection, modality: str | None, option: str) -> None:
+def _check_known(store: Collection | EngineStore, modality: str | None, option: str) -> None:
     if modality is not None and modality not in store.modalities:
         known = ", ".join(store.modalities)
         raise OptionError(f"`{option}`: the collection has no {modality!r}. It has {known}")

@@ -20,6 +20,10 @@ def memory_address(_folder, _server):
     return "memory://"
 
 
+def postgres_address(folder, server):
+    return server.address(collection=folder.name)
+
+
 def milvus_address(folder, server):
     return server.address(folder.name)
 
@@ -29,6 +33,7 @@ def milvus_address(folder, server):
 ENGINES = {
     "collection": (file_address, None),
     "memory": (memory_address, None),
+    "postgresql": (postgres_address, "postgres_server"),
     "milvus": (milvus_address, "milvus_server"),
 }
 
