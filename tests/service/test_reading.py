@@ -83,10 +83,6 @@ def test_evaluation_comes_from_the_calibration(client, filled):
     assert asked == {"radius": limit.radius, "false_matches": limit.false_matches}
 
 
-def test_a_collection_without_calibration_says_so(picture_client):
-    assert picture_client.get("/v1/evaluation").json() == {"calibrated": False, "directions": []}
-
-
 def test_the_model_can_be_fetched(client, filled, small_data):
     model = dh.HashModel.from_bytes(client.get("/v1/model").content)
 

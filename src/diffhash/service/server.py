@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError, ParameterError
+from ..threads import one_blas_thread
 from .settings import ServeSettings
 
 if TYPE_CHECKING:
@@ -44,7 +45,9 @@ def run(address: str, settings: ServeSettings) -> None:
         before = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)
         try:
-            server.run(sockets=[listener])
+            # Queries are a few rows: more threads of BLAS would only wait for each other.
+            with one_blas_thread():
+                server.run(sockets=[listener])
         finally:
             sys.setswitchinterval(before)
     finally:
@@ -83,6 +86,7 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.seconds) + 1,
         backlog=_BACKLOG,

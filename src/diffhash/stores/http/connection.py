@@ -22,7 +22,7 @@ from ...errors import (
     StoreUnavailableError,
 )
 
-__all__ = ["Connection", "ModelChangedError"]
+__all__ = ["Connection"]
 
 #: Seconds before each repetition.
 _PAUSES = (0.1, 0.4, 1.5)
@@ -32,10 +32,6 @@ _IDLE_SECONDS = 20.0
 _SECONDS = 60.0
 #: Errors that cannot be made from a message alone.
 _SPECIAL = frozenset({"UnreadablePicturesError"})
-
-
-class ModelChangedError(DiffhashError):
-    """The store has another model now than the one that made the codes of a request."""
 
 
 class Connection:
@@ -124,8 +120,6 @@ class Connection:
 
     def _error(self, status: int, kind: str, message: str, caller: str) -> DiffhashError:
         """The error that the store itself would have raised."""
-        if kind == "ModelChangedError":
-            return ModelChangedError(message)
         if kind in ("TokenError", "HostError", "OriginError"):
             return StoreAccessError(f"{caller}: {self.shown} refuses this. {message}")
         if status in (429, 503):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codes import check_codes, check_padding
-from ...errors import InputError, ParameterError, ReadOnlyCollectionError, StoreServerError
+from ...errors import InputError, ModelChangedError, ParameterError, ReadOnlyCollectionError, StoreServerError
 from ...model import HashModel
 from ...search.calibration import FalseMatchLimit
 from ...types import CodeArray
@@ -29,7 +29,7 @@ from ..registry import check_options
 from ..reports import StoreStats
 from ..search_options import SearchOptions
 from ..store_description import NewStore, StoreDescription
-from .connection import Connection, ModelChangedError
+from .connection import Connection
 from .searching import RemoteSearch
 
 __all__ = ["HttpStore", "create_store", "open_store"]
