@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psycopg
 
 import diffhash as dh
 from diffhash import workflows
@@ -90,6 +89,8 @@ def fastest(work: Callable[[], object], times: int) -> float:
 
 def search(server: PostgresServer, store: Any, figures: dict[str, Any]) -> None:
     """The top ten of one query and of a hundred, beside the bare statement."""
+    import psycopg
+
     queries = np.random.default_rng(1).integers(0, 256, (100, BITS // 8), dtype=np.uint8)
     texts = ["".join(f"{byte:08b}" for byte in query) for query in queries]
     statement = f"SELECT position, code <~> %s::bit({BITS}) AS d FROM bench_codes_0 ORDER BY d LIMIT 10"
