@@ -33,7 +33,7 @@ def main() -> None:
     )
     parser.add_argument("--n", type=int, default=1_000_000, help="number of objects")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part; repeat for more")
-    parser.add_argument("--recall-n", type=int, default=50_000, help="number of codes for recall")
+    parser.add_argument("--recall-n", type=int, default=20_000, help="number of codes for recall")
     parser.add_argument("--out", type=Path, help="write the figures there as JSON")
     arguments = parser.parse_args()
     parts = arguments.part or ["load", "search", "copy"]
