@@ -310,15 +310,23 @@ def shared_targets(damped_moments: list[FloatArray], max_targets: int) -> FloatA
     max_targets : int
     """
     stacked = np.concatenate(damped_moments)
-    if len(stacked) < stacked.shape[1]:
-        strengths, vectors = np.linalg.eigh(stacked @ stacked.T)
-        order = np.argsort(-strengths)[:max_targets]
-        kept = order[strengths[order] > 1e-9 * max(strengths[order[0]], np.finfo(float).tiny)]
+    in_rows = len(stacked) < stacked.shape[1]
+    strengths, vectors = _largest(stacked @ stacked.T if in_rows else stacked.T @ stacked, max_targets)
+    kept = strengths > 1e-9 * max(strengths[0], np.finfo(float).tiny)
+    if in_rows:
         return np.asarray(stacked.T @ (vectors[:, kept] / np.sqrt(strengths[kept])))
-    strengths, vectors = np.linalg.eigh(stacked.T @ stacked)
-    order = np.argsort(-strengths)[:max_targets]
-    kept = order[strengths[order] > 1e-9 * max(strengths[order[0]], np.finfo(float).tiny)]
-    return np.asarray(vectors[:, kept])
+    return np.ascontiguousarray(vectors[:, kept])
+
+
+def _largest(matrix: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """The largest eigenvalues of a symmetric matrix, decreasing, and their eigenvectors."""
+    size = len(matrix)
+    # A few eigenvectors of a large matrix take much less time than all of them.
+    subset = [size - n, size - 1] if n < size // 3 else None
+    values, vectors = scipy.linalg.eigh(
+        matrix, subset_by_index=subset, driver="evr" if subset else "evd", check_finite=False
+    )
+    return values[::-1][:n], vectors[:, ::-1][:, :n]
 
 
 def scale_free_error(targets: FloatArray, scores: FloatArray) -> float:

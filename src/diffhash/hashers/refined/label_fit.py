@@ -23,7 +23,7 @@ from ...types import FloatArray
 from .all_rows import LabelledRows
 from .fit_options import FitOptions, FitProgress, RefinedFit, ViewSetting
 from .score_layer import choose_layer
-from .view_choice import choose_views, draw_folds, labelled_pairs, scores_without_folds, targets_of
+from .view_choice import choose_views, draw_folds, known_rows, targets_of
 from .view_fit import ViewFit, fit_ridge
 
 __all__ = ["classes_are_tiny", "fit_labels", "list_pairs_of_tiny_classes"]
@@ -76,9 +76,8 @@ def fit_labels(
     targets = targets_of(fits)
     report(0.7, "comparing bits")
     rows, folds = draw_folds(couples.n_rows, _MAX_LAYER_ROWS, options)
-    scores = scores_without_folds(fits, views, indicators, targets, rows, folds)
-    among = labelled_pairs(couples, rows)
-    layer = choose_layer(scores, targets, among, folds, options, report)
+    known = known_rows(fits, views, indicators, couples, targets, rows, folds)
+    layer = choose_layer(known, targets, folds, options, report)
     tried += layer.tried
     if all_rows is not None:
         report(0.95, "summing over all rows")
@@ -88,7 +87,7 @@ def fit_labels(
     for side, fit in enumerate(fits):
         weights = fit.regression.weights(fit.ridge, targets) @ layer.affine.weights[side]
         projection = np.asarray((fit.regression.directions @ weights).T, dtype=np.float64)
-        values = scores[side] @ layer.affine.weights[side] + layer.affine.offsets[side]
+        values = known.scores[side] @ layer.affine.weights[side] + layer.affine.offsets[side]
         offsets = without_constant_bits(layer.affine.offsets[side], values, options.min_share)
         projections.append(projection)
         thresholds.append(offsets - projection @ fit.regression.mean)

@@ -17,6 +17,7 @@ from ...learning.paired_directions import covariance_blocks, paired_directions
 from ...learning.score_bits import without_constant_bits
 from ...pairs.couples import ResolvedCouples
 from ...pairs.objects import hold_out_couples
+from ...threads import one_blas_thread
 from ...types import FloatArray
 from .all_rows import PairedRows
 from .couple_scores import CoupleScores, chance_scores, weighted_mean
@@ -81,14 +82,16 @@ def fit_pairs(
     by_couple: CoupleScores = {}
     bits = BitSetting(options.n_bits, 0.5)
     if splits:
-        trials = [PairTrial(views, split, options.random_state, who) for split in splits]
-        of_directions = trials if len(couples) == 1 else trials[:2]
-        settings, tried = choose_directions(of_directions, views, options, report)
-        trials = [trial for trial in trials if all(map(trial.can_fit, settings))]
-        if trials:
-            setting, bits, by_couple, score, of_bits = choose_bits(trials, settings, options, report)
-            tried += of_bits
-            chance = float(np.mean([_chance(trial.split.scored) for trial in trials]))
+        # Trials are small and run in several threads of their own.
+        with one_blas_thread():
+            trials = [PairTrial(views, split, options.random_state, who) for split in splits]
+            of_directions = trials if len(couples) == 1 else trials[:2]
+            settings, tried = choose_directions(of_directions, views, options, report)
+            trials = [trial for trial in trials if all(map(trial.can_fit, settings))]
+            if trials:
+                setting, bits, by_couple, score, of_bits = choose_bits(trials, settings, options, report)
+                tried += of_bits
+                chance = float(np.mean([_chance(trial.split.scored) for trial in trials]))
         del trials
     report(0.8, "fitting all objects")
     fitted, losses = _final_fit(views, couples, setting, bits, options, who, all_rows)

@@ -34,8 +34,8 @@ __all__ = [
 _MAX_TRIAL_ROWS, _TRIAL_LANDMARKS = 1200, 300
 #: If a trial has more labels than this, whole classes are left out of it.
 _MAX_TRIAL_LABELS = 256
-#: Largest number of rows of a view that choose the ridge.
-MAX_RIDGE_ROWS = 20_000
+#: Largest number of rows of a view that choose the ridge, and of scores of all these rows.
+MAX_RIDGE_ROWS, _MAX_RIDGE_SCORES = 20_000, 1_280_000
 #: Largest number of scores of an object. With more classes, the leading directions among them are used.
 MAX_SCORES = 256
 #: The final ridge is at most this factor away from the one that was chosen in a trial.
@@ -182,13 +182,13 @@ def fit_ridge(
         Labels of these rows.
     choices, options
     """
-    rng = np.random.default_rng(options.random_state)
-    n = view.n_rows
-    rows = np.arange(n) if n <= MAX_RIDGE_ROWS else np.sort(rng.permutation(n)[:MAX_RIDGE_ROWS])
-    coordinates = regression.coordinates(view if len(rows) == n else MappedView(view.X[rows], view.map))
     ridges = np.asarray(choices.ridges)
     ridges = ridges[(ridges >= near.ridge / _RIDGE_FACTOR) & (ridges <= near.ridge * _RIDGE_FACTOR)]
     targets = shared_targets([regression.damped_moments(near.ridge)], MAX_SCORES)
+    n, n_used = view.n_rows, min(MAX_RIDGE_ROWS, _MAX_RIDGE_SCORES // targets.shape[1])
+    rng = np.random.default_rng(options.random_state)
+    rows = np.arange(n) if n <= n_used else np.sort(rng.permutation(n)[:n_used])
+    coordinates = regression.coordinates(view if len(rows) == n else MappedView(view.X[rows], view.map))
     centred = regression.centred_targets(labels[rows], targets)
     ridge, error = regression.best_ridge(coordinates, centred, ridges, targets)
     return ViewFit(near.representation, view.map, ridge, regression, error)
