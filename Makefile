@@ -18,19 +18,19 @@ $(BIN)/python:
 
 # The package is installed in editable mode, so only its build files make it stale.
 $(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,check]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr,check]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,docs]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,bench]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr,bench]'
 	@touch $@
 
 $(VENV)/.page: $(VENV)/.package
