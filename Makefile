@@ -34,7 +34,7 @@ $(VENV)/.bench: $(VENV)/.package
 	@touch $@
 
 $(VENV)/.page: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,page]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr,page]'
 	@touch $@
 
 # The servers have an environment of their own: their packages want other versions than their clients.
