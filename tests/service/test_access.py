@@ -151,3 +151,15 @@ def test_the_command_refuses_to_start_for_strangers(filled, tmp_path):
         result = diffhash("serve", filled, "--port", str(taken.getsockname()[1]))
     assert "cannot listen" in result.stderr
     assert diffhash("serve", tmp_path / "none.dh", "--port", "0").returncode == 1
+
+
+def test_the_page_is_open_but_its_searches_need_the_token(filled):
+    token = "reader-token-0123456789"
+    with Server(filled, environment={"DIFFHASH_TOKEN": token}) as server, server.client() as client:
+        assert client.get("/", headers={"accept": "text/html"}).status_code == 200
+        assert client.get("/page/main.js").status_code == 200
+        for path in ("/", "/?item=7&modality=x", "/v1/find", "/v1/page", "/v1/bits"):
+            assert client.get(path, headers={"accept": "application/json"}).status_code == 401
+            allowed = {"accept": "application/json", "authorization": f"Bearer {token}"}
+            assert client.get(path, headers=allowed).status_code == 200
+        assert client.head("/").status_code in (401, 405)

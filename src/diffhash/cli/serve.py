@@ -28,6 +28,7 @@ def serve(
     writable: Annotated[
         bool, typer.Option("--writable", help="Objects can be added, replaced and deleted.")
     ] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     token_file: Annotated[
         Path | None,
         typer.Option(
@@ -101,13 +102,13 @@ def serve(
         bool, typer.Option("--log-requests", help="Log a line of JSON for each request.")
     ] = False,
 ) -> None:
-    """Serve a collection over HTTP, until Ctrl-C or SIGTERM.
+    """Serve a collection over HTTP, with a page for people, until Ctrl-C or SIGTERM.
 
     It listens on this machine only, and does not write, unless you say so. Logs are lines of JSON on stderr.
 
     For example:
 
-        diffhash serve photos.dh
+        diffhash serve photos.dh --open
 
         diffhash serve photos.dh --port 9000 --writable
 
@@ -127,6 +128,7 @@ def serve(
         "origins": tuple(allow_origin or ()),
         "delay": delay / 1000,
         "log_requests": log_requests,
+        "open_page": open_page,
         "limits": Limits(
             body_bytes=max_body * 2**20,
             k=max_k,

@@ -14,12 +14,14 @@ from urllib.parse import parse_qsl
 import orjson
 
 from ..errors import ParameterError
+from ..featurizers.strokes import read_strokes
 from ..stores import Hit
-from ..types import CodeArray
+from ..types import CodeArray, FloatArray
 from ..workflows.objects import stored_id
 from ..workflows.query_notes import raw_modalities
 from .asking import Answer, ask_item, ask_pictures, ask_texts, check_text_modality
 from .bodies import check_picture, parse
+from .drawings import ask_drawing
 from .planning import checked_k
 from .problems import RefusedError
 from .requests import SearchRequest
@@ -29,8 +31,10 @@ __all__ = ["Question", "describe_page", "find", "read_question"]
 
 #: Parameters that only the page uses: they are part of an address that people share.
 _OF_THE_PAGE = frozenset({"fold", "tab"})
-_TEXTS = frozenset({"q", "item", "modality", "into"})
+_TEXTS = frozenset({"q", "item", "draw", "modality", "into"})
 _JSON = frozenset({"k", "skip", "radius", "where"})
+#: Parameters that are a query, and its kind.
+_KINDS = {"q": "text", "item": "item", "draw": "drawing"}
 #: Hits of an answer, unless the address says how many.
 _HITS = 24
 #: Most parameters of an address.
@@ -43,17 +47,20 @@ class Question:
 
     Attributes
     ----------
-    kind : {"text", "item", "none"}
+    kind : {"text", "item", "drawing", "none"}
         With ``"none"`` the first objects of the store are shown. A picture comes in the body of the request.
     options : SearchRequest
         Filter, radius, directions and number of hits.
     skip : int
         Hits that were shown already.
+    strokes : list of arrays
+        The drawing.
     """
 
     kind: str
     options: SearchRequest
     skip: int = 0
+    strokes: tuple[FloatArray, ...] = ()
 
 
 def read_question(query: bytes) -> Question:
@@ -85,12 +92,14 @@ def read_question(query: bytes) -> Question:
     skip = given.pop("skip", 0)
     if isinstance(skip, bool) or not isinstance(skip, int) or skip < 0:
         raise RefusedError(422, "RequestError", f"skip must be a whole number from 0, got {skip!r:.50}.")
-    if "q" in given and "item" in given:
-        raise RefusedError(422, "RequestError", "Give q or item, not both.")
-    kind = "text" if "q" in given else "item" if "item" in given else "none"
+    kinds = [kind for name, kind in _KINDS.items() if name in given]
+    if len(kinds) > 1:
+        raise RefusedError(422, "RequestError", "Give one of q, item and draw.")
+    strokes = read_strokes(given.pop("draw")) if "draw" in given else ()
     if "q" in given:
         given["text"] = given.pop("q")
-    return Question(kind, parse(SearchRequest, orjson.dumps(given)), skip)
+    kind = kinds[0] if kinds else "none"
+    return Question(kind, parse(SearchRequest, orjson.dumps(given)), skip, tuple(strokes))
 
 
 def _value(name: str, text: str) -> Any:
@@ -116,7 +125,7 @@ def find(store: Any, question: Question, limits: Limits, picture: bytes | None =
     k = checked_k(options, 1, limits)
     wanted = min(question.skip + k + 1, limits.k)
     kind = "picture" if picture is not None else question.kind
-    answer, modality, code = _ask(store, kind, options, wanted, picture, limits)
+    answer, modality, code = _ask(store, kind, question, wanted, picture, limits)
     shown = list(answer.hits[question.skip : question.skip + k])
     sizes = store.stats().n_codes
     return {
@@ -137,9 +146,10 @@ def find(store: Any, question: Question, limits: Limits, picture: bytes | None =
 
 
 def _ask(
-    store: Any, kind: str, options: SearchRequest, k: int, picture: bytes | None, limits: Limits
+    store: Any, kind: str, question: Question, k: int, picture: bytes | None, limits: Limits
 ) -> tuple[Answer, str | None, CodeArray | None]:
     """The answer, and modality and code of the query as far as it has them."""
+    options = question.options
     if kind == "none":
         return _first_objects(store, k), None, None
     if len(store) == 0:
@@ -148,6 +158,8 @@ def _ask(
         text = options.text or ""
         (answer,) = ask_texts(store, options, [text], k)
         return answer, *_encoded(store, options, text, words=True)
+    if kind == "drawing":
+        return ask_drawing(store, options, question.strokes, k)
     if kind == "picture":
         assert picture is not None
         check_picture(picture, limits.picture_pixels)

@@ -9,6 +9,7 @@ import orjson
 from fastapi import FastAPI, Request, Response
 
 from .answers import Scope
+from .bit_shares import describe_bits
 from .bodies import JSON, PICTURES, media_type
 from .finding import describe_page, find, read_question
 from .problems import RefusedError
@@ -57,6 +58,11 @@ def add_page(app: FastAPI, state: State) -> None:
         """What can be typed and drawn, and sizes."""
         return _json(await state.read(describe_page))
 
+    @app.get("/v1/bits")
+    async def bits() -> Response:
+        """How often each bit is one, from a sample."""
+        return _json(await state.read(describe_bits))
+
     @app.get(FIND)
     async def ask(request: Request) -> Response:
         """Search with the question in the address."""
@@ -69,7 +75,9 @@ def add_page(app: FastAPI, state: State) -> None:
         """Search with the picture in the body, and the options in the address."""
         question = read_question(request.scope["query_string"])
         if question.kind != "none":
-            raise RefusedError(422, "RequestError", "A picture is a query by itself. Leave q and item out.")
+            raise RefusedError(
+                422, "RequestError", "A picture is a query by itself. Leave q, item and draw out."
+            )
         kind = media_type(request.headers.get("content-type", "").encode("latin-1"))
         if kind not in PICTURES:
             raise RefusedError(415, "RequestError", f"The body must be a picture ({', '.join(PICTURES)}).")

@@ -7,6 +7,8 @@ import logging
 import signal
 import socket
 import sys
+import threading
+import webbrowser
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
@@ -99,6 +101,11 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
         watching = asyncio.create_task(watch_connections(server.server_state.connections))
         host, port = listener.getsockname()[:2]
         log_event(logging.INFO, "started", host=host, port=port, writable=settings.writable)
+        if settings.open_page:
+            # In a thread: some browsers return only when they are closed.
+            threading.Thread(
+                target=webbrowser.open, args=(f"http://{_name_of(host)}:{port}/",), daemon=True
+            ).start()
         try:
             yield
         finally:
@@ -109,6 +116,13 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
 
     routes.router.lifespan_context = lifespan
     return server
+
+
+def _name_of(host: str) -> str:
+    """A host as it stands in an address. A browser on this machine reaches all addresses by loopback."""
+    if host in ("0.0.0.0", "::"):
+        return "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
 
 
 def listen(settings: ServeSettings) -> socket.socket:

@@ -96,6 +96,8 @@ class ServeSettings:
         Seconds that a query waits at most for others, to share a pass over the codes with them.
     log_requests : bool
         Write a line for each request. Without it, only starts, stops, and failures are logged.
+    open_page : bool
+        Open the page in a browser as soon as the service answers.
     limits : Limits
 
     Examples
@@ -116,6 +118,7 @@ class ServeSettings:
     origins: tuple[str, ...] = ()
     delay: float = 0.0005
     log_requests: bool = False
+    open_page: bool = False
     limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:

@@ -46,6 +46,7 @@ def next_steps(result: DemoResult) -> dict[str, str]:
         "Search with a drawing of your own (white on black)": f"diffhash search {path} --image drawing.png --into text",
         "Show what the file contains": f"diffhash info {path}",
         "Build a collection from your own pictures and captions": "diffhash build --help",
+        "Search on a page: type, draw, or drop a picture": f"diffhash serve {path} --open",
     }
 
 

@@ -1,6 +1,6 @@
 // The question is in the address, so that it can be shared, and gone back to.
 
-const NAMES = ["q", "item", "modality", "into", "where", "radius"];
+const NAMES = ["q", "item", "draw", "modality", "into", "where", "radius", "fold", "tab"];
 
 export function readAddress(search = location.search) {
   const given = new URLSearchParams(search);

@@ -3,7 +3,11 @@
 import { captionOf, pictureOf } from "./captions.js";
 import { make } from "./make.js";
 
-export async function showAsked(element, state, ask, onClear) {
+export async function showAsked(element, state, picture, ask, onClear) {
+  if (picture) {
+    showPicture(element, picture, onClear);
+    return;
+  }
   if (state.item === undefined) {
     element.hidden = true;
     element.replaceChildren();
@@ -26,4 +30,16 @@ export async function showAsked(element, state, ask, onClear) {
   } catch {
     // The search itself has said what is wrong.
   }
+}
+
+function showPicture(element, picture, onClear) {
+  const image = make("img", { alt: "", width: 64, height: 64 });
+  image.addEventListener("load", () => URL.revokeObjectURL(image.src));
+  image.src = URL.createObjectURL(picture);
+  const clear = make("button", { type: "button", text: "Clear" });
+  clear.addEventListener("click", onClear);
+  const text = "Searching with your picture. It is not part of the address.";
+  element.replaceChildren(image, make("span", { text }), clear);
+  element.dataset.item = "";
+  element.hidden = false;
 }

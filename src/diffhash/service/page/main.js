@@ -3,8 +3,13 @@
 import { addressOf, readAddress, writeAddress } from "./address.js";
 import { showAsked } from "./asked.js";
 import { Direction } from "./direction.js";
+import { Drawing } from "./drawing.js";
+import { showEvaluation } from "./evaluation.js";
+import { Filters } from "./filters.js";
 import { byId, make } from "./make.js";
+import { takePictures } from "./picture.js";
 import { Results } from "./results.js";
+import { csvOf, save } from "./saving.js";
 import { ServiceError, ask, hasToken, keepToken } from "./service.js";
 import { BACK, GONE, WRONG_TOKEN, aboutCollection, nothingFound, sentence, statusOf } from "./sentences.js";
 
@@ -18,22 +23,44 @@ let running = null; // the AbortController of the search that runs
 let timer = 0;
 let more = false;
 
-const kindOf = (asked) => (asked.q ? "text" : asked.item !== undefined ? "item" : "none");
+let picture = null; // a file that was dropped or pasted; it is not in the address
+
+const kindOf = (asked) => (picture ? "picture" : asked.q ? "text" : asked.item !== undefined ? "item" : asked.draw ? "drawing" : "none");
 const results = new Results(byId("results"), (hit) => {
   go({ ...directionFor(hit), item: String(hit.id) });
   byId("results").focus();
 });
 const direction = new Direction(byId("modality"), byId("into"), byId("swap"), (value) => {
   if (kindOf(state) === "none") return;
-  go({ ...state, modality: value.modality, into: value.into || undefined });
+  go({ ...state, modality: value.modality, into: value.into || undefined }, { keep: true });
 });
+const filters = new Filters({ radius: byId("radius"), now: byId("radius-now"), fold: byId("fold"), facets: byId("facets") },
+  (value) => go({ ...state, ...value }, { keep: true }));
+const drawing = new Drawing(byId("canvas"), { undo: byId("undo"), clear: byId("clear") }, (draw) => {
+  go({ ...(draw ? { draw, ...pictureDirection("drawing") } : {}), ...kept() }, { push: kindOf(state) !== "drawing" || !draw });
+});
+takePictures(byId("file"), (file) => {
+  const next = { ...pictureDirection("picture"), ...kept() };
+  go(next, { picture: file });
+}, (text) => say([text]));
+const kept = () => ({ where: state.where, radius: state.radius, fold: state.fold });
+
+// A drawing finds what looks like it: by default the direction stays within the pictures.
+function pictureDirection(kind) {
+  if (about === null) return {};
+  if (kindOf(state) === kind) return { modality: state.modality, into: state.into };
+  const [name] = direction.names("pictures");
+  return { modality: name, into: name };
+}
 
 // From a result one searches in the modality in which it was found, and goes on finding the same kind.
 function directionFor(hit) {
-  return { modality: hit.modality || undefined, into: direction.value.into || undefined, where: state.where, radius: state.radius };
+  return { modality: hit.modality || undefined, into: direction.value.into || undefined, ...kept() };
 }
 
-function go(next, { push = true } = {}) {
+// A picture is forgotten at the next question, unless only its direction or its filter changes.
+function go(next, { push = true, keep = false, picture: file = null } = {}) {
+  picture = keep ? picture : file;
   state = next;
   writeAddress(state, { push });
   search();
@@ -49,9 +76,14 @@ async function search({ skip = 0 } = {}) {
   document.body.classList.add("busy");
   try {
     if (about === null) await open(mine.signal);
+    if (await showTab(mine.signal)) return;
     if (document.activeElement !== byId("words") || state.q) byId("words").value = state.q ?? "";
     direction.show(kindOf(state), state);
-    const answer = await ask(`v1/find?${addressOf(state, { k: PER_PAGE, skip })}`, { signal: mine.signal });
+    filters.show(state);
+    drawing.show(state.draw ?? "");
+    if (state.draw) byId("draw-area").open = true;
+    const query = addressOf(state, { k: PER_PAGE, skip });
+    const answer = await ask(`v1/find?${query}`, { signal: mine.signal, body: picture ?? undefined });
     if (mine === running) show(answer, skip);
   } catch (error) {
     if (mine === running && error.name !== "AbortError") fail(error, skip);
@@ -60,26 +92,41 @@ async function search({ skip = 0 } = {}) {
   }
 }
 
+// Returns whether the evaluation is shown, and nothing is to be searched.
+async function showTab(signal) {
+  const evaluation = state.tab === "evaluation";
+  byId("search").hidden = evaluation;
+  byId("evaluation").hidden = !evaluation;
+  const links = { "to-search": !evaluation, "to-evaluation": evaluation };
+  for (const [id, here] of Object.entries(links)) {
+    if (here) byId(id).setAttribute("aria-current", "page");
+    else byId(id).removeAttribute("aria-current");
+  }
+  if (evaluation) await showEvaluation(byId("evaluation"), ask, signal);
+  return evaluation;
+}
+
 async function open(signal) {
   about = await ask("v1/page", { signal });
   byId("token-form").hidden = true;
-  byId("search").hidden = false;
   byId("about").textContent = aboutCollection(about);
   const words = about.captions || about.modalities.some((each) => each.takes === "words");
   byId("words").disabled = !words;
   byId("words").placeholder = words ? "" : "This collection does not understand words: choose an object";
+  byId("draw-area").hidden = !about.modalities.some((each) => each.takes === "pictures");
   direction.open(about);
+  filters.open(about.n_bits, await ask("v1/fields", { signal }));
 }
 
 function show(answer, skip) {
   if (!skip) results.clear();
-  if (answer.hits.length) results.add(answer, about.n_bits);
+  if (answer.hits.length) results.add(answer, about.n_bits, { fold: state.fold === "1" });
   const found = results.hits.length;
   say(found || answer.asked.kind === "none" && answer.objects ? answer.notes.map(sentence) : [...nothingFound(answer, state), ...answer.notes]);
   byId("status").textContent = statusOf(answer, found);
   more = answer.more && answer.asked.kind !== "none" && answer.hits.length > 0;
   byId("more").hidden = !more;
-  showAsked(byId("asked"), state, ask, () => go({}));
+  showAsked(byId("asked"), state, picture, ask, () => go({}));
   document.title = state.q ? `${state.q} – diffhash` : "diffhash";
 }
 
@@ -93,7 +140,7 @@ function fail(error, skip) {
     window.setTimeout(comeBack, RETRY_MS);
   } else if (error.kind === "token") {
     say(hasToken() ? [WRONG_TOKEN] : []);
-    byId("search").hidden = true;
+    byId("search").hidden = byId("evaluation").hidden = true;
     byId("token-form").hidden = false;
     byId("about").textContent = "";
     byId("token").focus();
@@ -126,10 +173,9 @@ byId("words").addEventListener("input", () => {
 
 function askWords(push) {
   const q = byId("words").value.trim();
-  const { where, radius } = state;
   const wasText = kindOf(state) === "text";
   const chosen = about && (wasText || kindOf(state) === "none") ? direction.value : usualWords();
-  go(q ? { q, modality: chosen.modality || undefined, into: chosen.into || undefined, where, radius } : { where, radius },
+  go(q ? { q, modality: chosen.modality || undefined, into: chosen.into || undefined, ...kept() } : kept(),
     { push: push || !wasText });
 }
 
@@ -144,11 +190,16 @@ byId("token-form").addEventListener("submit", (event) => {
   search();
 });
 byId("more").addEventListener("click", () => search({ skip: results.hits.length }));
-byId("home").addEventListener("click", (event) => {
-  event.preventDefault();
-  go({});
-});
+for (const [id, next] of Object.entries({ home: {}, "to-search": {}, "to-evaluation": { tab: "evaluation" } })) {
+  byId(id).addEventListener("click", (event) => {
+    event.preventDefault();
+    go(next);
+  });
+}
+byId("save-json").addEventListener("click", () => save(JSON.stringify(results.hits, null, 2), "application/json", "results.json"));
+byId("save-csv").addEventListener("click", () => save(csvOf(results.hits), "text/csv", "results.csv"));
 window.addEventListener("popstate", () => {
+  picture = null;
   state = readAddress();
   search();
 });

@@ -19,14 +19,30 @@ export class Results {
     this.element.replaceChildren();
     this.hits = [];
     this.list = null;
+    this.folded = new Map();
   }
 
-  add(answer, bits) {
+  // fold: results with the same code are shown once.
+  add(answer, bits, { fold = false } = {}) {
     if (!this.hits.length) this.begin(answer);
     for (const hit of answer.hits) {
       this.hits.push(hit);
+      if (fold && hit.code && this.foldInto(hit)) continue;
       this.list.append(this.columns ? this.row(hit, answer.asked, bits) : this.card(hit, answer.asked, bits));
     }
+  }
+
+  foldInto(hit) {
+    const key = `${hit.modality} ${hit.code}`;
+    const first = this.folded.get(key);
+    if (!first) {
+      this.folded.set(key, { others: [] });
+      return false;
+    }
+    first.others.push(hit);
+    const note = this.element.querySelector(`[data-code="${CSS.escape(key)}"] .alike`);
+    note.textContent = `and ${first.others.map((each) => captionOf(each.id, each.payload)).join(", ")}`;
+    return true;
   }
 
   begin(answer) {
@@ -56,18 +72,19 @@ export class Results {
     const picture = pictureOf(hit.payload);
     const image = picture && make("img", { src: picture, alt: "", width: 96, height: 96, loading: "lazy" });
     const facts = [distanceOf(hit, bits), chanceOf(hit), hit.found_by === "codes" ? "" : "words match"].filter(Boolean);
-    return make("li", { class: "hit" },
+    return make("li", { class: "hit", "data-code": `${hit.modality} ${hit.code}` },
       this.pick(hit, image, make("span", { class: "caption", text: caption })),
       make("p", { class: "facts", text: facts.join(" · ") }),
+      make("p", { class: "facts alike" }),
       whyDetails(hit, asked, bits));
   }
 
   row(hit, asked, bits) {
     const cells = this.columns.map((name) => make("td", { text: name in hit.payload ? textOf(hit.payload[name]) : "" }));
     const facts = [distanceOf(hit, bits), chanceOf(hit)].filter(Boolean).join(", ");
-    return make("tr", { class: "hit-row" },
+    return make("tr", { class: "hit-row", "data-code": `${hit.modality} ${hit.code}` },
       make("td", {}, this.pick(hit, make("span", { text: hit.id }))),
-      ...cells, make("td", { text: facts }), make("td", {}, whyDetails(hit, asked, bits)));
+      ...cells, make("td", { text: facts }, make("span", { class: "alike" })), make("td", {}, whyDetails(hit, asked, bits)));
   }
 }
 
