@@ -32,9 +32,7 @@ def test_a_drawn_arrow_finds_arrows_and_is_in_the_address(page, symbol_server):
     page.goto(symbol_server.url)
     expect(page.locator(".hit")).to_have_count(24)
     draw(page, ARROW)
-    expect(page).to_have_url(
-        lambda url: len(parse_qs(urlsplit(url).query).get("draw", [""])[0].split("_")) == 2
-    )
+    page.wait_for_url(lambda url: len(parse_qs(urlsplit(url).query).get("draw", [""])[0].split("_")) == 2)
     expect(page.locator("body.busy")).to_have_count(0)
     expect(page.locator(".hit").first).to_contain_text("of 64 bits differ")
 
@@ -50,15 +48,15 @@ def test_a_drawn_arrow_finds_arrows_and_is_in_the_address(page, symbol_server):
     expect(page.locator(".hit .caption").first).to_have_text(names[0])
 
     page.get_by_role("button", name="Clear the drawing").click()
-    expect(page).to_have_url(lambda url: "draw" not in url)
+    page.wait_for_url(lambda url: "draw" not in url)
 
 
 def test_a_stroke_can_be_undone(page, symbol_server):
     page.goto(symbol_server.url)
     draw(page, ARROW)
-    expect(page).to_have_url(lambda url: "_" in url)
+    page.wait_for_url(lambda url: "_" in url)
     page.get_by_role("button", name="Undo").click()
-    expect(page).to_have_url(lambda url: "draw" in url and "_" not in url)
+    page.wait_for_url(lambda url: "draw" in url and "_" not in url)
 
 
 @pytest.mark.parametrize("way", ["drop", "paste", "choose"])

@@ -34,6 +34,7 @@ def test_it_shows_curves_and_the_equal_error_rate(page, symbol_server):
 
 
 def test_a_model_without_calibration_says_so(page, picture_server):
+    page.route("**/v1/evaluation", lambda route: route.fulfill(json={"calibrated": False, "directions": []}))
     page.goto(f"{picture_server.url}/?tab=evaluation")
     expect(page.locator("#evaluation")).to_contain_text("not calibrated")
     expect(page.locator("figcaption").first).to_contain_text("how often each bit is one")

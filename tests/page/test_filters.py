@@ -26,7 +26,7 @@ def arrows(page, symbol_server):
 
 def test_a_facet_filters_and_is_in_the_address(arrows):
     arrows.get_by_label("unseen").select_option("true")
-    expect(arrows).to_have_url(lambda url: "where" in url)
+    arrows.wait_for_url(lambda url: "where" in url)
     expect(arrows.locator("body.busy")).to_have_count(0)
     arrows.locator(".hit summary").first.click()
     expect(arrows.locator(".hit dl").first).to_contain_text("true")
@@ -39,7 +39,7 @@ def test_a_facet_filters_and_is_in_the_address(arrows):
 
 def test_the_largest_distance(arrows):
     arrows.get_by_label("At most so many bits").fill("0")
-    expect(arrows).to_have_url(lambda url: "radius=0" in url)
+    arrows.wait_for_url(lambda url: "radius=0" in url)
     expect(arrows.locator("#radius-now")).to_have_text("0 of 64")
 
 
@@ -49,7 +49,7 @@ def test_results_with_the_same_code_are_folded(page, picture_server):
     before = page.locator(".hit").count()
     page.get_by_text("Filter, fold and save").click()
     page.get_by_label("Fold results").check()
-    expect(page).to_have_url(lambda url: "fold=1" in url)
+    page.wait_for_url(lambda url: "fold=1" in url)
     expect(page.locator(".alike").first).to_contain_text("and ")
     assert page.locator(".hit").count() < before
 
