@@ -1,4 +1,4 @@
-"""Whole tasks from files to files: build, fit, encode, search, duplicates, evaluate, export, info, verify and upgrade.
+"""Whole tasks from files to files: build, fit, extend, encode, search, duplicates, evaluate, export and more.
 
 The command line calls these functions, and any program can. They take names of files and small
 settings, report progress to a callback, and return plain values with ``to_dict``.
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .encoding import encode, encode_fused
     from .evaluating import evaluate
     from .exporting import export
+    from .extending import extend
     from .feature_build import build_features
     from .fitting import fit
     from .folder_build import build_folder
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         DeleteResult,
         EncodeResult,
         ExportResult,
+        ExtendResult,
         FileInfo,
         FitResult,
         GetResult,
@@ -59,6 +61,7 @@ _OWNERS = {
     "encoding": ["encode", "encode_fused"],
     "evaluating": ["evaluate"],
     "exporting": ["export"],
+    "extending": ["extend"],
     "feature_build": ["build_features"],
     "fitting": ["fit"],
     "folder_build": ["build_folder"],
@@ -71,6 +74,7 @@ _OWNERS = {
         "DeleteResult",
         "EncodeResult",
         "ExportResult",
+        "ExtendResult",
         "FileInfo",
         "FitResult",
         "GetResult",
@@ -101,6 +105,7 @@ __all__ = [
     "EncodeResult",
     "EvaluateResult",
     "ExportResult",
+    "ExtendResult",
     "FileInfo",
     "FitResult",
     "GetResult",
@@ -128,6 +133,7 @@ __all__ = [
     "encode_fused",
     "evaluate",
     "export",
+    "extend",
     "fit",
     "get",
     "info",
