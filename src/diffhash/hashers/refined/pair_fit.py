@@ -18,11 +18,20 @@ from ...learning.score_bits import without_constant_bits
 from ...pairs.couples import ResolvedCouples
 from ...pairs.objects import hold_out_couples
 from ...types import FloatArray
+from .couple_needs import multiply_weights, need_factors
 from .couple_scores import CoupleScores, chance_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, RefinedFit, Tried
 from .pair_bits import Bits, BitSetting, fit_bits
-from .pair_search import choose_bits, choose_directions, default_setting
-from .pair_trial import MAX_DIRECTIONS, DirectionSetting, PairTrial, ViewBasis, distinct_landmarks, fit_basis
+from .pair_search import best_when_refined, choose_bits, choose_directions, default_setting
+from .pair_trial import (
+    MAX_DIRECTIONS,
+    DirectionSetting,
+    PairTrial,
+    ViewBasis,
+    distinct_landmarks,
+    fit_basis,
+    trial_rank,
+)
 
 __all__ = ["fit_pairs"]
 
@@ -74,15 +83,30 @@ def fit_pairs(
     tried: list[Tried] = []
     score = chance = None
     by_couple: CoupleScores = {}
-    bits = BitSetting(options.n_bits, 0.5)
+    bits, by_need = BitSetting(options.n_bits, 0.5), False
     if splits:
         trials = [PairTrial(views, split, options.random_state, who) for split in splits]
         of_directions = trials if len(couples) == 1 else trials[:2]
         settings, tried = choose_directions(of_directions, views, options, report)
+        if len(couples) > 1:
+            settings = [*settings, *_with_larger_ridges(settings[0], options)]
         trials = [trial for trial in trials if all(map(trial.can_fit, settings))]
         if trials:
             setting, bits, by_couple, score, of_bits = choose_bits(trials, settings, options, report)
             tried += of_bits
+            if len(couples) > 1:
+                # Couples that have most to gain count more, if the mean over all couples then is higher.
+                factors = need_factors(couples, by_couple)
+                weighted = [trial.with_weights(factors) for trial in trials]
+                other = choose_bits(
+                    weighted, [best_when_refined(weighted, settings, options)], options, report
+                )
+                tried += [
+                    replace(each, description=f"{each.description}, couples by need") for each in other[-1]
+                ]
+                if other[3] > score:
+                    setting, bits, by_couple, score, _ = other
+                    couples, by_need = multiply_weights(couples, factors), True
             chance = float(np.mean([_chance(trial.split.scored) for trial in trials]))
         del trials
     report(0.8, "fitting all objects")
@@ -95,7 +119,7 @@ def fit_pairs(
         list(thresholds),
         tried,
         list(setting),
-        str(bits),
+        f"{bits}{', couples by need' if by_need else ''}",
         score,
         chance,
         losses,
@@ -124,6 +148,8 @@ def _final_fit(
         landmarks = None
         if view.representation.features == "kernel":
             landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=name)
+        if len(couples) > 1:
+            rank = min(rank, _rank_like_trials(len(views), X.shape[0], options))
         max_rank = options.max_rank or max(128, min(rank, _MAX_NUMBERS // X.shape[0]))
         bases.append(fit_basis(X, view.representation, landmarks, max_rank=max_rank, who=name))
     scales = [basis.axes.scales(view.ridge) for basis, view in zip(bases, setting, strict=True)]
@@ -154,6 +180,34 @@ def _final_fit(
         for side, (basis, weight) in enumerate(zip(bases, weights, strict=True))
     ]
     return fitted, bits.losses
+
+
+def _with_larger_ridges(setting: DirectionSetting, options: FitOptions) -> list[DirectionSetting]:
+    """The same representations with ridges that are 10 and 100 times as large, if the user did not fix the ridge.
+
+    Ridges are chosen by real-valued similarities with weights for all directions. Bits of many couples have no
+    such weights: along directions that are mostly chance, each view adds noise of its own.
+    """
+    found = []
+    for factor in (10.0, 100.0):
+        larger = tuple(
+            view
+            if len(choices.ridges) == 1
+            else replace(view, ridge=min(factor * view.ridge, max(choices.ridges)))
+            for view, choices in zip(setting, options.views, strict=True)
+        )
+        found.append(larger)
+    return [each for each in dict.fromkeys(found) if each != setting]
+
+
+def _rank_like_trials(n_views: int, n_rows: int, options: FitOptions) -> int:
+    """Number of coordinates for which the ridges of the trials are right.
+
+    With many views the trials have few coordinates, and then a small ridge does no harm. It would with all coordinates.
+    More objects carry more of them.
+    """
+    n_learned = (1.0 - options.validation_share) * min(n_rows, _MAX_TRIAL_OBJECTS)
+    return int(trial_rank(n_views) * n_rows / n_learned)
 
 
 def _projection(
