@@ -1,7 +1,7 @@
 """Many modalities: RefinedHash for all of them together, beside one model for each couple.
 
-``python -m benchmarks.modalities --data DIR [--development SEED] [--part together]``. The measure is the mean over all directions
-between different modalities, on objects that no model was fitted to.
+``python -m benchmarks.modalities --data DIR [--development SEED] [--part together]``. The measure is the mean over all
+directions between different modalities, on objects that no model was fitted to.
 
 - uci_digits, three views, labels: mean average precision; also with half of the training entries missing at random.
 - stamps, six modalities with gaps, pairs by object: recall among the first ten. Of objects with the same
