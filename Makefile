@@ -18,23 +18,19 @@ $(BIN)/python:
 
 # The package is installed in editable mode, so only its build files make it stale.
 $(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,check]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,check]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,docs]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,bench]'
-	@touch $@
-
-$(VENV)/.stores: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,cluster,parquet,pictures,postgres,milvus]'
+	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,bench]'
 	@touch $@
 
 # The servers have an environment of their own: their packages want other versions than their clients.
@@ -50,9 +46,9 @@ test: $(VENV)/.package ## run the tests, on all cores
 	$(BIN)/python -m pytest -n auto
 
 # In a network namespace, because Milvus listens on all interfaces; and bounded in time, whatever a server does.
-test-stores: $(VENV)/.stores $(SERVERS)/.installed ## start PostgreSQL and Milvus, run the tests of stores on them, stop them
+test-stores: $(VENV)/.package $(SERVERS)/.installed ## start PostgreSQL and Milvus, run the tests of stores on them, stop them
 	timeout --signal=INT --kill-after=60 900 \
-	    $(BIN)/python -m tests.servers $(BIN)/python -m pytest -m server -n 0 --durations=10 tests/servers tests/stores
+	    $(BIN)/python -m tests.servers --milvus $(BIN)/python -m pytest -m server -n 8 --durations=10 tests/servers tests/stores
 
 check: $(VENV)/.check ## format, lint and types
 	$(BIN)/ruff format --check .

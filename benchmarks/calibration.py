@@ -184,7 +184,7 @@ def recall(ids: IntArray, labels: IntArray | None) -> float:
     return float(np.mean(right / np.minimum(np.bincount(labels)[labels], 10)))
 
 
-def figures(folder: Path, n_splits: int) -> str:
+def figures(folder: Path, n_splits: int, only: str = "") -> str:
     header = ["data", "method", "unseen items"]
     header += [f"wrong hits, at most {limit:g}" for limit in LIMITS]
     header += [
@@ -197,6 +197,8 @@ def figures(folder: Path, n_splits: int) -> str:
     ]
     rows = []
     for name, method, load, make in CASES:
+        if only not in f"{name} {method}":
+            continue
         data = load(folder)
         results = [each for seed in range(n_splits) for each in unseen(data, make, seed)]
         cells: list[Any] = [
@@ -262,6 +264,7 @@ def main() -> None:
         "--data", type=Path, default=data_folder(), help=f"folder of the .npz files; or {DATA_VARIABLE}"
     )
     parser.add_argument("--splits", type=int, default=5)
+    parser.add_argument("--only", default="", help="rows of the table that contain this: wiki, RefinedHash")
     parser.add_argument("--cost", action="store_true", help="measure the time of ranking by values")
     arguments = parser.parse_args()
     if arguments.cost:
@@ -269,7 +272,7 @@ def main() -> None:
         return
     if arguments.data is None:
         parser.error(f"give --data DIR or set {DATA_VARIABLE}")
-    print(figures(arguments.data, arguments.splits))
+    print(figures(arguments.data, arguments.splits, arguments.only))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ folder ``pictures`` with a table ``captions.csv``. Prints four figures:
 - plurals and misspellings: the same, asked with a form of the word that no caption has (a plural, or a singular)
   and with one letter left out, doubled, exchanged or replaced.
 - withheld: a third of the captions is withheld. The share of those pictures that their own caption finds among the
-  first ten, with codes alone and with words.
+  first ten, with codes alone and with words; the mean over three splits. "Words as features" are the codes of a
+  model that does not see groups of letters, with the standard error of the difference over the pictures.
 - cost: time of ``add`` with payloads, and size of the file, with the word index and without it.
 """
 
@@ -24,17 +25,20 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 
 import diffhash as dh
 from benchmarks.accuracy.machine import machine
+from diffhash.featurizers import TfidfFeatures
 from diffhash.stores.caption_words import words_of
 from diffhash.stores.close_words import other_forms
-from diffhash.workflows import LearningOptions, build_folder
+from diffhash.workflows import LearningOptions, build_folder, folder_build
 
 RESULTS = Path(__file__).parent / "results"
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
+SPLITS = 3
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -119,18 +123,35 @@ def word_figures(collection: dh.Collection, captions: dict[str, str], seed: int)
 
 
 def withheld_figures(pictures: Path, captions: dict[str, str], folder: Path, seed: int) -> dict[str, float]:
-    names = sorted(captions)
-    random.Random(seed).shuffle(names)
-    held = names[: len(names) // 3]
-    known = {name: text for name, text in captions.items() if name not in set(held)}
-    figures: dict[str, float] = {"pictures with a withheld caption": len(held)}
-    with build(pictures, known, folder / "withheld.dh", seed) as collection:
-        for how, words in (("codes alone", False), ("with words", True)):
-            found = [
-                name in {hit.id for hit in first_hits(collection, captions[name], 10, words)} for name in held
-            ]
-            figures[f"withheld, {how}"] = float(np.mean(found))
-    return figures
+    found: defaultdict[str, list[bool]] = defaultdict(list)
+    for split in range(seed, seed + SPLITS):
+        names = sorted(captions)
+        random.Random(split).shuffle(names)
+        held = names[: len(names) // 3]
+        known = {name: text for name, text in captions.items() if name not in set(held)}
+
+        def finds(collection: dh.Collection, name: str, words: bool) -> bool:
+            return name in {hit.id for hit in first_hits(collection, captions[name], 10, words)}
+
+        with build(pictures, known, folder / f"withheld-{split}.dh", seed) as collection:
+            for how, words in (("codes alone", False), ("with words", True)):
+                found[how] += [finds(collection, name, words) for name in held]
+        with (
+            patch.object(folder_build, "_fit_words", lambda texts: TfidfFeatures().fit(texts)),
+            build(pictures, known, folder / f"words-{split}.dh", seed) as collection,
+        ):
+            found["codes alone, words as features"] += [finds(collection, name, False) for name in held]
+        print(
+            f"split {split}: " + ", ".join(f"{how} {np.mean(hits):.3f}" for how, hits in found.items()),
+            flush=True,
+        )
+    difference = np.subtract(found["codes alone"], found["codes alone, words as features"], dtype=float)
+    return {
+        "pictures with a withheld caption": len(difference) // SPLITS,
+        **{f"withheld, {how}": float(np.mean(hits)) for how, hits in found.items()},
+        "withheld, difference by groups of letters": float(difference.mean()),
+        "withheld, standard error of the difference": float(difference.std() / np.sqrt(len(difference))),
+    }
 
 
 def cost_figures(captions: dict[str, str], folder: Path, n: int, repeats: int) -> dict[str, float]:

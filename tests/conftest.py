@@ -12,6 +12,7 @@ import diffhash as dh
 
 from .servers.fixtures import (  # noqa: F401 - pytest finds fixtures and hooks by these names
     milvus_server,
+    own_milvus_server,
     own_postgres_server,
     postgres_server,
     pytest_runtest_makereport,

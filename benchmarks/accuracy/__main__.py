@@ -43,6 +43,11 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         "--again", action="store_true", help="measure the selected cells again, not only what is missing"
     )
     parser.add_argument(
+        "--intervals",
+        action="store_true",
+        help="also measure again the cells whose paired intervals cannot be computed from what is at hand",
+    )
+    parser.add_argument(
         "--results", type=Path, default=RESULTS, help="folder of the JSON files and accuracy.md"
     )
     parser.add_argument("--plots", type=Path, default=PLOTS)
@@ -66,7 +71,12 @@ def measure_all(options: argparse.Namespace) -> None:
             where = "the data folder" if options.data else f"any folder (--data or {DATA_VARIABLE})"
             print(f"{key}: skipped, no {DATASETS[key].file} in {where}", file=sys.stderr)
     wanted = Wanted(
-        options.data, tuple(options.methods), tuple(options.bits), options.seeds, again=options.again
+        options.data,
+        tuple(options.methods),
+        tuple(options.bits),
+        options.seeds,
+        again=options.again,
+        intervals=options.intervals,
     )
     run_jobs(available, wanted, options.results, options.jobs)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from diffhash.types import FloatArray
 
 from .protocols import TRAINING, UNSEEN
-from .results import OWN_METHOD, queries_key
+from .results import OWN_METHOD, cell_key, queries_key
 from .scores import summary
 from .summary import Cell, Summary
 
@@ -21,20 +22,35 @@ def paired_differences(found: Summary, queries: dict[str, FloatArray]) -> dict[s
     Places whose queries are not at hand are left out.
     """
     places: dict[str, Any] = {}
+    for width, protocol, own, (name, peer) in _compared(found):
+        values = [
+            _by_seed(queries, method, width, protocol, cell)
+            for method, cell in ((OWN_METHOD, own), (name, peer))
+        ]
+        gap = paired_gap(*values, same_queries=not found.dataset.redrawn)
+        if gap is not None:
+            places[f"{width} | {protocol}"] = {"peer": name, **summary(gap)}
+    return places
+
+
+def cells_without_queries(found: Summary, queries: dict[str, FloatArray]) -> set[str]:
+    """Keys of the cells that are compared, but whose figures of every query are not at hand."""
+    return {
+        cell_key(method, width, run["seed"])
+        for width, protocol, own, (name, peer) in _compared(found)
+        for method, cell in ((OWN_METHOD, own), (name, peer))
+        for run in cell.runs
+        if protocol in run and queries_key(method, width, run["seed"], protocol) not in queries
+    }
+
+
+def _compared(found: Summary) -> Iterator[tuple[int, str, Cell, tuple[str, Cell]]]:
+    """For each place: its width and protocol, our cell, the best peer and its cell."""
     for width, own in found.cells.get(OWN_METHOD, {}).items():
         for protocol in (UNSEEN, TRAINING):
             best = found.best(width, ours=False, protocol=protocol)
-            if best is None:
-                continue
-            name, peer = best
-            values = [
-                _by_seed(queries, method, width, protocol, cell)
-                for method, cell in ((OWN_METHOD, own), (name, peer))
-            ]
-            gap = paired_gap(*values, same_queries=not found.dataset.redrawn)
-            if gap is not None:
-                places[f"{width} | {protocol}"] = {"peer": name, **summary(gap)}
-    return places
+            if best is not None:
+                yield width, protocol, own, best
 
 
 def _by_seed(

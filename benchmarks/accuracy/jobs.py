@@ -30,12 +30,22 @@ class Wanted:
     bits: tuple[int, ...]
     seeds: int
     again: bool = False
+    intervals: bool = False
 
 
 def measure_dataset(key: str, wanted: Wanted, results: Path) -> None:
     methods = [METHODS[name] for name in wanted.methods]
     path = results / f"accuracy-{key}.json"
-    measure(DATASETS[key], wanted.data, methods, wanted.seeds, path, wanted.bits, again=wanted.again)
+    measure(
+        DATASETS[key],
+        wanted.data,
+        methods,
+        wanted.seeds,
+        path,
+        wanted.bits,
+        again=wanted.again,
+        intervals=wanted.intervals,
+    )
 
 
 def run_jobs(keys: list[str], wanted: Wanted, results: Path, jobs: int) -> None:

@@ -18,7 +18,7 @@ from diffhash.types import FloatArray, IntArray
 
 from ..datasets import Dataset, Task
 from ..peers import best_setting, try_settings
-from .differences import paired_differences
+from .differences import cells_without_queries, paired_differences
 from .features import KERNEL, FeatureSets, Representations
 from .methods import Method
 from .protocols import FUSED_WIDTHS, TRAINING, UNSEEN, fused_databases
@@ -43,21 +43,28 @@ def measure(
     widths: tuple[int, ...] = (),
     *,
     again: bool = False,
+    intervals: bool = False,
 ) -> Results:
-    """All cells of a dataset, seed by seed, then the differences between RefinedHash and the best peers."""
+    """All cells of a dataset, seed by seed, then the differences between RefinedHash and the best peers.
+
+    With ``intervals``, cells that were measured elsewhere are measured again if their paired interval needs the
+    figures of every query, which are not part of the repository.
+    """
     results = Results(path, dataset)
     # Made data are not read from any folder.
     source = folder or Path()
     first: FeatureSets | None = None
     for method in methods:
         results.forget(method, widths, seeds) if again else results.drop_stale(method)
+    needed = cells_without_queries(summarise(dataset, results.data), results.queries) if intervals else set()
+    known = results.data["cells"].keys() - needed
     for seed in range(seeds):
         wanted = {
             method.name: [
                 width
                 for width in method.runs(dataset, seed)
                 if (not widths or width in widths or not method.binary)
-                and cell_key(method.name, width, seed) not in results.data["cells"]
+                and cell_key(method.name, width, seed) not in known
             ]
             for method in methods
         }

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from .errors import ParameterError
 
-__all__ = ["blas_libraries", "one_blas_thread", "thread_count"]
+__all__ = ["blas_libraries", "in_threads", "one_blas_thread", "thread_count"]
 
+A = TypeVar("A")
+B = TypeVar("B")
 #: More threads than any machine can use.
 _MOST = 4096
+#: Largest number of threads of :func:`in_threads`.
+_MOST_AT_ONCE = 8
 _lock = threading.Lock()
 #: Number of contexts that are open in all threads.
 _n_open = 0
@@ -103,6 +107,27 @@ def _set_limits(limits: list[tuple[Any, int]]) -> None:
     for library, n_threads in limits:
         library.set_num_threads(n_threads)
     clear(force=True)
+
+
+def in_threads(function: Callable[[A], B], arguments: Sequence[A]) -> list[B]:
+    """Results of a function that releases the interpreter lock for most of its time, in the order of the arguments.
+
+    Calls run at the same time in at most :func:`thread_count` threads, and in at most 8, because each of them needs
+    memory. They must not depend on each other.
+
+    Examples
+    --------
+    >>> in_threads(abs, [-1, 2])
+    [1, 2]
+    """
+    # Imported here because searching does not need it.
+    from concurrent.futures import ThreadPoolExecutor
+
+    n_threads = min(thread_count(None, caller="fit"), len(arguments), _MOST_AT_ONCE)
+    if n_threads < 2:
+        return [function(each) for each in arguments]
+    with ThreadPoolExecutor(n_threads) as pool:
+        return list(pool.map(function, arguments))
 
 
 def thread_count(n_threads: int | None, *, caller: str) -> int:

@@ -298,6 +298,30 @@ def test_again_keeps_the_cells_that_are_not_selected(made, tmp_path):
     assert after["differences"].keys() == before["differences"].keys()
 
 
+def test_intervals_measure_again_only_what_is_compared(made, tmp_path, capsys):
+    """The figures of every query are not part of the repository; the best peers are enough to make them again."""
+    folder, _ = made
+    shutil.copy(folder / "accuracy-classes.json", tmp_path)
+    before = read(tmp_path, "classes")
+    kept = before.pop("differences")
+    (tmp_path / "accuracy-classes.json").write_text(json.dumps(before), encoding="utf-8")
+    peers = {gap["peer"] for key, gap in kept.items() if key.startswith("16 ")}
+    arguments = ["--results", str(tmp_path), "--datasets", "classes", "--seeds", "2", "--bits", "16"]
+    arguments += ["--methods", "RefinedHash", "DiffHash", *peers, "--intervals", "--no-report"]
+
+    run(arguments)
+
+    after = read(tmp_path, "classes")
+    lines = [line for line in capsys.readouterr().err.splitlines() if "| seed" in line]
+    assert {name for name in METHODS if any(name in line for line in lines)} == {"RefinedHash", *peers}
+    assert after["tuning"] == before["tuning"]
+    for key in (key for key in kept if key.startswith("16 ")):
+        assert after["differences"][key]["mean"] == pytest.approx(kept[key]["mean"], abs=1e-6)
+
+    run(arguments)
+    assert "| seed" not in capsys.readouterr().err, "nothing is missing now"
+
+
 def test_a_difference_is_forgotten_with_the_cells_it_was_made_from(tmp_path):
     """The queries of the peer are not at hand, so the difference cannot be computed again."""
     data = {"format": FORMAT, "tuning": {}, "cells": {}, "representations": {}}

@@ -122,7 +122,7 @@ def test_features_are_added(numbered, files, tmp_path, capsys):
         (["--view", "x=x.npy", "--skip"], 2, "--skip goes with --images"),
         (["--images", ".", "--payload", "p.csv"], 2, "--payload goes with --view"),
         (["--view", "z=X"], 2, "the collection has no 'z'"),
-        (["--view", "x=X", "--ids", "IDS"], 1, "exist already"),
+        (["--view", "x=X", "--ids", "IDS"], 1, "exists already"),
         (["--view", "x=X", "--view", "y=SHORT"], 1, "different numbers of rows"),
         (["--images", "FOLDER"], 2, "does not take pictures"),
     ],

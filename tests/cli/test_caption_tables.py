@@ -97,7 +97,7 @@ def test_absolute_names_and_second_captions_keep_the_ids(photos, table, tmp_path
 
     rows[0][0] = "/elsewhere/a.png"
     status, _, err = run(capsys, *table(rows), "--overwrite")
-    assert (status, "1 of its pictures are not in" in err) == (1, True)
+    assert (status, "1 of its pictures is not in" in err) == (1, True)
 
 
 def test_pictures_without_a_caption_are_counted(photos, table, capsys):

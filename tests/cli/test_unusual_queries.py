@@ -125,3 +125,11 @@ def test_words_of_a_build_are_fields_of_a_payload(files, tmp_path, capsys):
     status, out, err = run(capsys, "build", *views, "--words", "caption", "-o", tmp_path / "o.dh")
     assert (status, out) == (2, "")
     assert "--words are fields of the payload: give --payload" in err
+
+
+def test_nothing_within_a_radius_is_said(shapes, photos, capsys):
+    picture = next((photos / "pictures").rglob("*.png"))
+    status, out, _ = run(
+        capsys, "search", shapes, "--image", picture, "--into", "text", "--radius", 0, "--where", "number>=60"
+    )
+    assert (status, out) == (0, "nothing matches: no item is within distance 0\n")

@@ -60,17 +60,24 @@ def test_two_processes_learn_the_model_of_one_machine(client, data, small_sample
     assert equal_bits(alone, together, views) >= 0.9999
 
 
-def test_refined_hash_collects_its_rows(client, data):
-    few = {m: X[:400] for m, X in data.two.items()}
-    pairs = dh.Pairs.from_labels(data.labels[:400], data.labels[:400])
-    settings = {"n_bits": 8, "features": "linear", "max_iter": 3, "random_state": 0}
-    alone = dh.RefinedHash(**settings).fit(few, pairs)
+@pytest.mark.parametrize("form", ["aligned", "labels", "three modalities", "ids"])
+def test_two_processes_learn_the_refined_hash_of_one_machine(client, data, small_sample, form):
+    """Its settings come from the same sample, and its regressions or directions from sums over all rows."""
+    order = np.random.default_rng(1).permutation(N)
+    views = dict(data.views) if form == "three modalities" else dict(data.two)
+    pairs = dh.Pairs.aligned(N)
+    if form in ("labels", "three modalities"):
+        pairs = dh.Pairs.from_labels(dict.fromkeys(views, data.labels))
+    elif form == "ids":
+        views["text"] = views["text"][order]
+        pairs = dh.Pairs.from_ids({"image": np.arange(N), "text": order})
+    hasher = dh.RefinedHash(n_bits=8, n_landmarks=40, max_iter=3)
+    alone = clone(hasher).fit(views, pairs)
 
-    together = dh.RefinedHash(**settings).fit(
-        {m: da.from_array(X, chunks=(150, -1)) for m, X in few.items()}, pairs
-    )
+    together = clone(hasher).fit(chunked(views), pairs)
 
-    assert equal_bits(alone, together, few) >= 0.9999
+    assert equal_bits(alone, together, views) >= 0.9999
+    assert alone.report_.chosen == together.report_.chosen
 
 
 @pytest.mark.parametrize("form", ["labels", "ids", "listed", "couples"])
@@ -235,7 +242,9 @@ def test_bad_pairs_and_calibration_are_refused(data):
 
 
 def test_refined_hash_says_if_it_learns_from_a_sample(data, monkeypatch):
+    """Views with very many features are collected in memory, which is bounded."""
     monkeypatch.setattr("diffhash.cluster.dask_source.MAX_COLLECTED_ROWS", 300)
+    monkeypatch.setattr("diffhash.hashers.refined.row_survey.MAX_SUMMED_FEATURES", 20)
     views = {m: da.from_array(X[:500], chunks=(200, -1)) for m, X in data.two.items()}
 
     with pytest.warns(dh.errors.SampleWarning, match="a sample of 300 of the 500 rows"):

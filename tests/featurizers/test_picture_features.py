@@ -236,7 +236,7 @@ def test_grey_values_that_are_not_finite_are_refused(tmp_path):
         ([np.zeros((5, 5))], "uint8"),
         ([np.zeros((5, 5, 2), dtype=np.uint8)], "uint8 array of shape"),
         ([np.zeros((0, 5), dtype=np.uint8)], "uint8 array of shape"),
-        ([b"bytes"], "picture 0 must be a path"),
+        ([b"bytes"], r"picture 0 cannot be read as a picture \(cannot identify image file\)"),
         ([None], "NoneType"),
         (7, "list of pictures"),
     ],

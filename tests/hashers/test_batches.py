@@ -232,7 +232,10 @@ def test_an_id_in_two_batches_is_refused():
     views, _ = make_views()
     rows = [slice(0, 80), slice(80, N)]
     batches = [
-        ({m: X[r] for m, X in views.items()}, dh.Pairs.from_ids(dict.fromkeys(views, np.arange(N)[r] % 90)))
+        (
+            {m: X[r] for m, X in views.items()},
+            dh.Pairs.from_ids(dict.fromkeys(views, np.arange(N)[r] % 90)),
+        )
         for r in rows
     ]
 
@@ -261,14 +264,16 @@ def test_a_view_may_have_no_rows_in_a_batch():
     views, _ = make_views(3)
     views["view 2"] = views["view 2"][:60]
     ids = {m: np.arange(len(X)) for m, X in views.items()}
-    batches = [({m: X[r] for m, X in views.items()}, _ids(ids, r)) for r in (slice(0, 100), slice(100, N))]
+    batches = [
+        ({m: X[r] for m, X in views.items()}, equal_numbers(ids, r)) for r in (slice(0, 100), slice(100, N))
+    ]
 
-    one, other = fit_both(dh.DiffHash(4), views, _ids(ids, slice(None)), batches)
+    one, other = fit_both(dh.DiffHash(4), views, equal_numbers(ids, slice(None)), batches)
 
     assert share_of_equal_bits(one, other, views) >= 0.9999
 
 
-def _ids(ids, rows):
+def equal_numbers(ids, rows):
     return {
         ("view 0", m): dh.Pairs(_same(ids["view 0"][rows], each[rows]))
         for m, each in ids.items()
@@ -279,16 +284,6 @@ def _ids(ids, rows):
 def _same(a, b):
     _, i, j = np.intersect1d(a, b, return_indices=True)
     return i, j
-
-
-@pytest.mark.parametrize("kind", ["labels", "aligned"])
-def test_refined_hash_collects_all_rows_of_batches(kind):
-    views, pairs, batches = problem(kind, 2, split([20, 70, 100], N))
-    hasher = dh.RefinedHash(8, features="linear", metric="diagonal", ridge=0.01, max_iter=3)
-
-    one, other = fit_both(hasher, views, pairs, batches)
-
-    assert share_of_equal_bits(one, other, views) >= 0.9999
 
 
 def test_boosted_hash_learns_from_a_sample_of_batches(monkeypatch):

@@ -155,6 +155,22 @@ def test_one_view_with_pairs():
     assert found.score > 5 * found.chance
 
 
+def test_the_number_of_threads_does_not_change_the_result(monkeypatch):
+    """Candidates are compared in several threads; none depends on the others."""
+    views = shared_signal(120, noise=1.5)
+    pairs = dh.Pairs.aligned(120).resolve(120, 120)
+    found = []
+    for n_threads in ("1", "3"):
+        monkeypatch.setenv("DIFFHASH_NUM_THREADS", n_threads)
+        found.append(fit(views, pairs, 16))
+
+    one, three = found
+    assert one.tried == three.tried
+    assert one.chosen == three.chosen
+    for a, b in zip(one.projections, three.projections, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_progress_goes_from_0_to_1():
     """Every message has a share that does not decrease."""
     views, shares = shared_signal(60), []

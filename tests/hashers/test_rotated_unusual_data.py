@@ -52,6 +52,17 @@ def test_few_objects_with_many_features(make):
     assert precision(make, views, labels) > 0.95
 
 
+def test_all_directions_of_unbalanced_classes_of_embeddings_are_kept(make):
+    """Sixteen classes span 15 directions, also if they are of unequal sizes and features are many."""
+    rng = np.random.default_rng(1)
+    labels = np.repeat(np.arange(16), np.linspace(12, 60, 16).astype(int))
+    centres = rng.normal(size=(16, 24))
+    latent = centres[labels] + 0.5 * rng.normal(size=(len(labels), 24))
+    views = {m: np.maximum(latent @ rng.normal(size=(24, d)), 0) for m, d in (("x", 640), ("y", 200))}
+    hasher = make(32).fit(views, dh.Pairs.from_labels(labels, labels))
+    assert 13 <= len(hasher.singular_values_) <= 15
+
+
 def test_many_objects_with_one_feature(make):
     labels = np.arange(2000) % 2
     rng = np.random.default_rng(0)

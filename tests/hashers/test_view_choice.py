@@ -9,7 +9,8 @@ import diffhash as dh
 from diffhash.hashers.refined import view_choice, view_fit
 from diffhash.hashers.refined.fit_options import FitOptions, ViewOptions
 from diffhash.hashers.refined.score_layer import choose_layer, rotation_score
-from diffhash.hashers.refined.view_choice import choose_views, draw_folds, labelled_pairs
+from diffhash.hashers.refined.scored_rows import ScoredRows
+from diffhash.hashers.refined.view_choice import choose_views, draw_folds, known_rows
 from diffhash.hashers.refined.view_fit import Candidate, _finalists
 from diffhash.learning.label_indicators import label_indicators
 from diffhash.maps.representation import Representation
@@ -109,19 +110,19 @@ def test_the_score_is_that_of_the_rotation_among_all_ways(problem):
     fits, _ = chosen(problem)
     targets = view_choice.targets_of(fits)
     rows, folds = draw_folds((160, 160), 1000, OPTIONS)
-    scores = view_choice.scores_without_folds(fits, views, indicators, targets, rows, folds)
-    pairs = labelled_pairs(couples, rows)
+    known = known_rows(fits, views, indicators, couples, targets, rows, folds)
 
-    layer = choose_layer(scores, targets, pairs, folds, OPTIONS, lambda *_: None)
+    layer = choose_layer(known, targets, folds, OPTIONS, lambda *_: None)
 
     expected = {each.description: each.score for each in layer.tried}["rotation"]
-    assert rotation_score(scores, targets, pairs, folds, OPTIONS) == pytest.approx(expected)
+    assert rotation_score(known, targets, folds, OPTIONS) == pytest.approx(expected)
 
 
 def test_too_few_objects_to_hold_some_out_have_no_score(problem):
     labels = np.array([0, 1])
     couples = ResolvedCouples.of_pairs(dh.Pairs.from_labels(labels, labels).resolve(2, 2))
-    scores = [np.array([[1.0], [-1.0]])] * 2
+    scores = [np.array([[1.0], [-1.0]], dtype=np.float32)] * 2
+    known = ScoredRows(scores, couples, label_indicators(couples))
     folds = [np.array([0, 1])] * 2
 
-    assert rotation_score(scores, np.eye(2)[:, :1], couples, folds, OPTIONS) is None
+    assert rotation_score(known, np.eye(2)[:, :1], folds, OPTIONS) is None

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 import diffhash as dh
 from diffhash.learning.class_scores import ViewRegression, shared_targets
 from diffhash.learning.label_indicators import couple_indicators, label_indicators
-from diffhash.learning.score_bits import class_code_bits, rotated_bits, separated_codes
+from diffhash.learning.rotation import rotated_frame
+from diffhash.learning.score_bits import class_code_bits, class_mean_bits, rotated_bits, separated_codes
 from diffhash.maps import LinearMap, MappedView
 from diffhash.pairs.couples import ResolvedCouple, ResolvedCouples
 from diffhash.pairs.labels import LabelGroups
@@ -282,3 +283,55 @@ def test_bits_of_class_codes_agree_with_the_codes_of_perfect_scores():
         values = s @ w + b
         assert values.std() == pytest.approx(1.0)
         np.testing.assert_array_equal((values >= 1e-9)[:6], expected > 1e-9)
+
+
+def reference_class_means(scores, labels, n_labels):
+    """Mean of the scores of the rows of each class minus the mean of all rows, row by row."""
+    means = np.zeros((n_labels, scores.shape[1]))
+    for label in range(n_labels):
+        rows = [i for i in range(len(scores)) if label in labels[i]]
+        if rows:
+            means[label] = np.mean([scores[i] for i in rows], axis=0) - scores.mean(axis=0)
+    return means
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_codes_of_classes_are_signs_of_their_rotated_means(several):
+    """Bits are regressions to signs of class means: one vote of each class, weighted by its score."""
+    rng = np.random.default_rng(0)
+    labels = [{i % 7, (i * i) % 7} if several else {i % 7} for i in range(90)]
+    indicators = scipy.sparse.csr_array([[float(c in each) for c in range(8)] for each in labels])
+    targets = np.linalg.qr(rng.normal(size=(8, 5)))[0]
+    scores = [rng.normal(size=(90, 5)) for _ in range(2)]
+
+    found = class_mean_bits(scores, [indicators] * 2, targets, 12, np.random.default_rng(1))
+
+    means = [reference_class_means(s, labels, 8) for s in scores]
+    assert not means[0][7].any(), "one class has no rows"
+    means = [m / m[:7].std() for m in means]
+    frame = rotated_frame(np.concatenate([m[:7] for m in means]), 12, np.random.default_rng(1))
+    codes = np.sign((means[0] + means[1]) @ frame)
+    for s, weights, offsets in zip(scores, found.weights, found.offsets, strict=True):
+        votes, spread = (s - s.mean(axis=0)) @ targets.T @ codes, (s @ targets.T @ codes).std()
+        np.testing.assert_allclose(s @ weights + offsets, votes / spread, atol=1e-9)
+
+
+def test_classes_that_are_confused_have_similar_codes():
+    """Codes of class means keep pairs of near classes near; separated codes do not."""
+    rng = np.random.default_rng(2)
+    labels = np.arange(400) % 20
+    targets = np.linalg.svd(np.eye(20) - 1 / 20)[2][:19].T
+    # Classes 0 and 1, 2 and 3, ... are hardly told apart.
+    confused = np.kron(np.eye(10), np.array([[0.52, 0.48], [0.48, 0.52]]))
+    scores = (confused - confused.mean(axis=0))[labels] @ targets + 0.001 * rng.normal(size=(400, 19))
+    indicators = scipy.sparse.csr_array(np.eye(20)[labels])
+
+    def distances(found):
+        means = np.stack([scores[labels == c].mean(axis=0) for c in range(20)])
+        bits = means @ found.weights[0] + found.offsets[0] > 0
+        return (bits[0::2] != bits[1::2]).mean(), (bits[0::2] != np.roll(bits[1::2], 1, axis=0)).mean()
+
+    near, far = distances(class_mean_bits([scores], [indicators], targets, 32, np.random.default_rng(3)))
+
+    assert near < 0.1
+    assert far > 0.35

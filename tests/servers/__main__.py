@@ -3,6 +3,9 @@
 Milvus listens on all interfaces, so its tests run where there is only one. The namespace is one of this
 process and its children: nothing remains of it when they have ended. It takes the rights of root to make
 one; without them the command runs as it is, and the tests of Milvus say why they cannot.
+
+With ``--milvus`` before the command, a Milvus is started first and stopped at the end. All processes of the command
+share it. That is for tests on several processes, which wait for it most of the time.
 """
 
 from __future__ import annotations
@@ -10,9 +13,14 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import signal
 import socket
 import struct
+import subprocess
 import sys
+
+from .milvus import QUICK, MilvusServer
+from .processes import MILVUS_HOST
 
 _NEW_NAMESPACES = 0x40000000 | 0x00020000  # CLONE_NEWNET, and CLONE_NEWNS for small file systems of tests
 _PRIVATE = 0x4000 | 0x40000  # MS_REC, MS_PRIVATE
@@ -33,11 +41,28 @@ def enter_namespaces() -> None:
         fcntl.ioctl(control, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
 
 
+def run_with_milvus(command: list[str]) -> int:
+    """Start a Milvus, run a command, and stop the Milvus."""
+    server = MilvusServer(QUICK)
+    try:
+        server.start()
+        return subprocess.run(command, env={**os.environ, MILVUS_HOST: server.host}, check=False).returncode
+    finally:
+        server.close()
+
+
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        raise SystemExit("usage: python -m tests.servers COMMAND [ARGUMENT...]")
+    shared = sys.argv[1:2] == ["--milvus"]
+    command = sys.argv[1 + shared :]
+    if not command:
+        raise SystemExit("usage: python -m tests.servers [--milvus] COMMAND [ARGUMENT...]")
     try:
         enter_namespaces()
     except (OSError, AttributeError) as problem:
         print(f"no network namespace, so no Milvus: {problem}", file=sys.stderr)
-    os.execvp(sys.argv[1], sys.argv[1:])
+        shared = False
+    # An interrupt also reaches the command, which ends then; the server is stopped after that.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    if shared:
+        sys.exit(run_with_milvus(command))
+    os.execvp(command[0], command)

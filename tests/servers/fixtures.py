@@ -6,14 +6,15 @@ that selection they are skipped, because the servers need packages of their own 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from .milvus import MilvusServer
+from .milvus import QUICK, MilvusServer, RunningMilvus
 from .postgres import PostgresServer
-from .processes import ServerUnavailableError
+from .processes import MILVUS_HOST, ServerUnavailableError
 
 
 def servers_are_selected(config: Any) -> bool:
@@ -52,14 +53,22 @@ def own_postgres_server(request: Any) -> Iterator[PostgresServer]:
 
 
 @pytest.fixture(scope="session")
-def milvus_server(request: Any) -> Iterator[MilvusServer]:
-    """A running Milvus for all tests. A test that kills it starts it again.
+def milvus_server(request: Any) -> Iterator[MilvusServer | RunningMilvus]:
+    """A running Milvus for all tests: the one that ``python -m tests.servers`` has started, or one of its own."""
+    if host := os.environ.get(MILVUS_HOST):
+        yield available(request, lambda: RunningMilvus(host))
+        return
+    server = available(request, lambda: MilvusServer(QUICK))
+    try:
+        yield server.start()
+    finally:
+        server.close()
 
-    A strong read waits for the next time tick of the server. The ticks are closer here than the usual 200 ms,
-    so that thousands of small reads take less time.
-    """
-    ticks = {"rootCoord.timeTickInterval": "20", "proxy.timeTickInterval": "20"}
-    server = available(request, lambda: MilvusServer(ticks))
+
+@pytest.fixture
+def own_milvus_server(request: Any) -> Iterator[MilvusServer]:
+    """A running Milvus for one test, which may kill it."""
+    server = available(request, lambda: MilvusServer(QUICK))
     try:
         yield server.start()
     finally:

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import signal
+import subprocess
 import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
-from .processes import ENVIRONMENT, ServerProcess, ServerUnavailableError, answers, server_package
+from .processes import ENVIRONMENT, ServerProcess, ServerUnavailableError, free_port, server_package
 
-PORT = 19530
-_HEALTH = "http://127.0.0.1:9091/healthz"
+#: Settings for tests. A strong read waits for the next time tick of the server, by default 200 ms. After a kill, a
+#: server waits until the session of the old one has ended, by default 30 s.
+QUICK = {"proxy.timeTickInterval": 20, "common.session.ttl": 5}
+#: Writes the configuration, and unpacks the programs; runs in the environment of the servers.
+_PREPARE = """
+import json, sys, milvus
+folder, programs, settings = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+milvus._initialize_data_files(programs)
+config = milvus.MilvusServerConfig(data_dir=folder)
+for name, value in settings.items():
+    config.set(name, value)
+config.resolve()
+print(config.get("proxy_port"))
+"""
 
 
 def check_network() -> None:
@@ -24,8 +38,6 @@ def check_network() -> None:
             f"Milvus listens on all interfaces, here {', '.join(listed)}. It runs only in a network namespace of its "
             "own: run make test-stores as root"
         )
-    if answers(PORT):
-        raise ServerUnavailableError(f"port {PORT} is used by another program")
 
 
 class MilvusServer:
@@ -34,23 +46,23 @@ class MilvusServer:
     Parameters
     ----------
     settings : dict, optional
-        Settings of the server, such as ``{"proxy.timeTickInterval": "50"}``.
+        Settings of the server, such as ``{"proxy.timeTickInterval": 50}``.
     """
 
-    def __init__(self, settings: Mapping[str, str] | None = None) -> None:
+    def __init__(self, settings: Mapping[str, int | str] | None = None) -> None:
         server_package("milvus")
         check_network()
-        self._settings = dict(settings or {})
         self._process: ServerProcess | None = None
         self.folder = Path(tempfile.mkdtemp(prefix="milvus"))
-        # The server unpacks 300 MB of programs into its folder; all servers share them.
-        programs = ENVIRONMENT / "milvus-programs"
-        programs.mkdir(exist_ok=True)
-        (self.folder / "bin").symlink_to(programs)
-
-    @property
-    def host(self) -> str:
-        return f"127.0.0.1:{PORT}"
+        # All servers share the programs, 300 MB unpacked.
+        self._programs = ENVIRONMENT / "milvus"
+        python = str(ENVIRONMENT / "bin" / "python")
+        given = [str(self.folder), str(self._programs), json.dumps(dict(settings or {}))]
+        command = [python, "-c", _PREPARE, *given]
+        done = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True)
+        # Another server may have the usual ports. A server keeps its ports when it is started again.
+        self.host = f"127.0.0.1:{done.stdout.strip()}"
+        self._health_port = free_port()
 
     def address(self, name: str) -> str:
         """Address of a store."""
@@ -58,12 +70,26 @@ class MilvusServer:
 
     def start(self, seconds: float = 120) -> MilvusServer:
         """Start the server and wait until it is healthy."""
-        command = [str(ENVIRONMENT / "bin" / "milvus-server"), "--data", str(self.folder)]
-        for name, value in self._settings.items():
-            command += ["--extra-config", f"{name}={value}"]
-        self._process = ServerProcess(command, self.folder / "log", self.folder)
-        self._process.wait_until(_is_healthy, seconds)
+        programs = self._programs / "bin"
+        # The starter of the package takes other ports if old connections linger: after a kill, it would move.
+        environment = {
+            "DEPLOY_MODE": "STANDALONE",
+            "METRICS_PORT": str(self._health_port),
+            "MILVUS_RUN_DIR": str(self.folder / "run"),
+            "LD_LIBRARY_PATH": str(programs),
+        }
+        self._process = ServerProcess(
+            [str(programs / "milvus"), "run", "standalone"], self.folder / "log", self.folder, environment
+        )
+        self._process.wait_until(self._is_healthy, seconds)
         return self
+
+    def _is_healthy(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._health_port}/healthz", timeout=2) as answer:
+                return b"OK" in answer.read()
+        except (OSError, urllib.error.URLError):
+            return False
 
     def kill(self) -> None:
         """End the server as a crash would: SIGKILL to all of its processes."""
@@ -71,21 +97,21 @@ class MilvusServer:
             self._process.kill()
             self._process = None
 
-    def stop(self) -> None:
-        """Stop the server."""
-        if self._process is not None:
-            self._process.stop(signal.SIGINT, 20)
-            self._process = None
-
     def close(self) -> None:
         """Stop the server and remove its data."""
-        self.stop()
+        if self._process is not None:
+            # It takes long to stop: it writes what it has in memory. Nobody needs its data any more.
+            self._process.stop(signal.SIGTERM, 2)
+            self._process = None
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _is_healthy() -> bool:
-    try:
-        with urllib.request.urlopen(_HEALTH, timeout=2) as answer:
-            return b"OK" in answer.read()
-    except (OSError, urllib.error.URLError):
-        return False
+class RunningMilvus:
+    """A Milvus server that another process has started."""
+
+    def __init__(self, host: str) -> None:
+        self.host = host
+
+    def address(self, name: str) -> str:
+        """Address of a store."""
+        return f"milvus://{self.host}/{name}"

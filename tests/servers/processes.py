@@ -14,6 +14,9 @@ from pathlib import Path
 #: Environment of the servers, made by ``make test-stores``.
 ENVIRONMENT = Path(__file__).resolve().parents[2] / ".venv-servers"
 
+#: Environment variable: host and port of a Milvus that all test processes share.
+MILVUS_HOST = "DIFFHASH_TEST_MILVUS"
+
 
 class ServerUnavailableError(Exception):
     """The server cannot run here; the message says why, and what to do."""

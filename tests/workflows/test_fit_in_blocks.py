@@ -56,7 +56,7 @@ def write(folder, views, ending):
 
 
 @pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet"])
-@pytest.mark.parametrize("method", ["diff", "kernel"])
+@pytest.mark.parametrize("method", ["diff", "kernel", "refined"])
 @pytest.mark.parametrize("kind", ["aligned", "labels", "pairs"])
 def test_blocks_give_the_model_of_all_rows(ending, method, kind, views, tmp_path):
     files = write(tmp_path, views, ending)
@@ -71,7 +71,11 @@ def test_blocks_give_the_model_of_all_rows(ending, method, kind, views, tmp_path
         pair_files, pairs = PairFiles(pairs=tmp_path / "p.csv"), dh.Pairs((rows, rows))
     else:
         pair_files, pairs = PairFiles(), dh.Pairs.aligned(N)
-    settings = {"n_landmarks": 30} if method == "kernel" else {}
+    hasher, settings = {
+        "diff": (dh.DiffHash(3), {}),
+        "kernel": (dh.KernelDiffHash(3, n_landmarks=30), {"n_landmarks": 30}),
+        "refined": (dh.RefinedHash(3, features="linear"), {"features": "linear"}),
+    }[method]
     steps = []
 
     result = dh.workflows.fit(
@@ -82,7 +86,6 @@ def test_blocks_give_the_model_of_all_rows(ending, method, kind, views, tmp_path
         progress=steps.append,
     )
 
-    hasher = dh.KernelDiffHash(3, n_landmarks=30) if method == "kernel" else dh.DiffHash(3)
     hasher.fit(views, pairs)
     model = dh.load(tmp_path / "m.dhm")
     for m, X in views.items():

@@ -25,7 +25,9 @@ _ONLY_FEATURES = "ids payload"
 def add(
     *,
     context: typer.Context,
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh).")],
+    collection: Annotated[
+        str, typer.Argument(metavar="COLLECTION", help="A collection (.dh), or the address of one.")
+    ],
     images: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Pictures, also in subfolders.", rich_help_panel=_FOLDER),

@@ -14,6 +14,7 @@ from ..workflows.options import OptionError
 from .add import add
 from .bench import bench
 from .build import build
+from .copy import copy
 from .delete import delete
 from .demo import demo
 from .duplicates import duplicates
@@ -29,6 +30,7 @@ from .options import takes_groups
 from .printing import print_json
 from .reproduce import reproduce
 from .search import search
+from .serve import serve
 from .terminal import echo
 from .upgrade import upgrade
 from .verify import verify
@@ -54,6 +56,7 @@ for _command in (
     demo,
     build,
     search,
+    serve,
     duplicates,
     add,
     get,
@@ -63,6 +66,7 @@ for _command in (
     encode,
     evaluate,
     export,
+    copy,
     info,
     verify,
     upgrade,

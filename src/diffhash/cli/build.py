@@ -40,8 +40,15 @@ def build(
     *,
     context: typer.Context,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the collection (.dh).")
-    ],
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write the collection (.dh).")
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Write the collection to a server instead: postgresql://... or milvus://...",
+        ),
+    ] = None,
     images: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Pictures, also in subfolders.", rich_help_panel=_FOLDER),
@@ -144,7 +151,12 @@ def build(
         diffhash build --view a=a.npy --view b=b.npy --view c=c.npy --fused abc -o abc.dh
 
         diffhash build --model model.dhm --view image=imgs.npy -o images.dh
+
+        diffhash build --view a=a.npy --view b=b.npy --to 'postgresql://localhost/photos?collection=ab'
     """
+    if (out is None) == (to is None):
+        raise typer.BadParameter("give --out FILE, or --to ADDRESS")
+    place: Path | str = to if to is not None else out  # type: ignore[assignment]  # one of them is given
     if (images is None) != (captions is None) or (images is None) == (not view):
         raise typer.BadParameter(
             "give --images FOLDER and --captions FILE, or --view NAME=FILE for each modality"
@@ -164,7 +176,7 @@ def build(
                 result = workflows.build_folder(
                     images,
                     captions,
-                    out,
+                    place,
                     file_column=file_column,
                     caption_column=caption_column,
                     kind=kind,
@@ -179,7 +191,7 @@ def build(
                 views = files_by_name(view, "--view")
                 result = workflows.build_features(
                     views,
-                    out,
+                    place,
                     model=model,
                     payloads=file_or_files_by_name(payload, list(views), "--payload"),
                     pair_files=pairs.files(list(views), negatives),
@@ -212,7 +224,11 @@ def _print(result: BuildResult, *, as_json: bool) -> None:
         print_json(facts)
         return
     facts |= {"objects": f"{result.objects:,}", "modalities": modalities_line(facts["modalities"])}
-    facts |= {"seconds": f"{result.seconds:.2f}", "size": megabytes(result.size)}
+    facts |= {"seconds": f"{result.seconds:.2f}"}
+    if result.size is None:
+        del facts["size"]
+    else:
+        facts["size"] = megabytes(result.size)
     facts["calibrated"] = yes_or_no(result.calibrated)
     facts["unreadable"] = ", ".join(result.unreadable)
     for name in ("left out", "without caption", "unreadable"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +14,9 @@ __all__ = ["delete"]
 
 def delete(
     *,
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh).")],
+    collection: Annotated[
+        str, typer.Argument(metavar="COLLECTION", help="A collection (.dh), or the address of one.")
+    ],
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID...]", help="Ids of objects.")] = None,
     id_file: Annotated[
         str | None, typer.Option("--ids", metavar="FILE", help="More ids (FILE#COLUMN).")

@@ -23,7 +23,9 @@ _MAX_COLUMNS, _MAX_ROWS = 4, 10
 
 def duplicates(
     *,
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh).")],
+    collection: Annotated[
+        str, typer.Argument(metavar="COLLECTION", help="A collection (.dh), or the address of one.")
+    ],
     radius: Annotated[
         int, typer.Option("--radius", "-r", min=0, help="Largest number of different bits; 0: equal codes.")
     ],

@@ -24,7 +24,7 @@ class FormatName(StrEnum):
 
 def export(
     *,
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh).")],
+    collection: Annotated[str, typer.Argument(metavar="COLLECTION", help="A collection (.dh).")],
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write (.parquet, .npy or .faiss).")
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,7 +16,9 @@ __all__ = ["get"]
 
 def get(
     *,
-    collection: Annotated[Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh).")],
+    collection: Annotated[
+        str, typer.Argument(metavar="COLLECTION", help="A collection (.dh), or the address of one.")
+    ],
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of objects.")],
     modality: Annotated[
         str | None, typer.Option(help="Only the code of this modality.", show_default=False)

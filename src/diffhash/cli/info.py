@@ -16,7 +16,10 @@ def info(
     *,
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="A model, a collection, an index, codes, features or a table."),
+        typer.Argument(
+            metavar="FILE",
+            help="A model, a collection or its address, an index, codes, features or a table.",
+        ),
     ],
     output: OutputFlags,
 ) -> None:
@@ -29,6 +32,8 @@ def info(
         diffhash info photos.dh --json
 
         diffhash info codes.npy
+
+        diffhash info 'postgresql://localhost/photos?collection=birds'
     """
     from .. import workflows
 
@@ -39,12 +44,14 @@ def info(
     if result.model is not None:
         facts |= result.model.to_dict()
     facts |= {name.replace("_", " "): value for name, value in result.details.items()}
-    facts["size"] = result.size
+    if result.size is not None:
+        facts["size"] = result.size
     if output.as_json:
         print_json(facts)
         return
     calibration = facts.pop("calibration", [])
-    facts["size"] = megabytes(result.size)
+    if result.size is not None:
+        facts["size"] = megabytes(result.size)
     if "modalities" in facts:
         facts["modalities"] = modalities_line(facts["modalities"])
     print_facts({name: f"{v:,}" if type(v) is int else v for name, v in facts.items()})

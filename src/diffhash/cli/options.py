@@ -59,8 +59,8 @@ FitSample = Annotated[
     int | None,
     typer.Option(
         min=0,
-        help="Learn from at most this many objects, drawn at random; 0: all. [default: all with diff and kernel, "
-        "which read large files in blocks; 100,000 with refined and boosted]",
+        help="Learn from at most this many objects, drawn at random; 0: all. [default: all with refined, diff "
+        "and kernel, which read large files in blocks; 50,000 with boosted]",
         rich_help_panel=_LEARNING,
         show_default=False,
     ),

@@ -27,7 +27,7 @@ def search(
     *,
     context: typer.Context,
     collection: Annotated[
-        Path, typer.Argument(metavar="COLLECTION", help="A collection (.dh), made by diffhash build.")
+        str, typer.Argument(metavar="COLLECTION", help="A collection (.dh), or the address of one.")
     ],
     text: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="Words to look for.")] = None,
     image: Annotated[

@@ -19,7 +19,10 @@ NOT_IN_ORDER = 3
 def verify(
     *,
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A model, a collection, an index, codes or features.")
+        str,
+        typer.Argument(
+            metavar="FILE", help="A model, a collection or its address, an index, codes or features."
+        ),
     ],
     output: OutputFlags,
 ) -> None:

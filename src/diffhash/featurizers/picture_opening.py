@@ -11,7 +11,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +26,7 @@ from .opaque_pictures import LARGE, can_be_read_in_strips
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["open_picture", "short_reason"]
+__all__ = ["open_picture", "picture_size", "short_reason"]
 
 #: Formats that are decoded, whatever the name of the file says. Pillow would start other programs for some others.
 _FORMATS = ("BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")
@@ -54,8 +56,18 @@ _PIXEL_BYTES = {
 
 
 @contextmanager
-def open_picture(path: str | os.PathLike[str], side: int, *, caller: str) -> Iterator[PIL.Image.Image]:
+def open_picture(
+    file: str | os.PathLike[str] | bytes, side: int, *, caller: str, name: str = "the picture"
+) -> Iterator[PIL.Image.Image]:
     """Open a picture file that is going to be reduced to ``side × side`` pixels.
+
+    Parameters
+    ----------
+    file : path, or the content of the file as bytes
+    side : int
+    caller : str
+    name : str
+        What errors call a picture that is given as bytes.
 
     Raises
     ------
@@ -65,15 +77,10 @@ def open_picture(path: str | os.PathLike[str], side: int, *, caller: str) -> Ite
     """
     import PIL.Image
 
-    who = f"{caller}: {os.fspath(path)}"
+    who = f"{caller}: {name if isinstance(file, bytes) else os.fspath(file)}"
     try:
-        check_regular_file(path, InputFileError, who=f"{caller}: ")
-        with warnings.catch_warnings():
-            # Pillow warns of large pictures before a JPEG is reduced; they are checked below.
-            warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
-            opened = PIL.Image.open(path, formats=_FORMATS)
-        with opened as image:
-            file_bytes = os.stat(path).st_size  # noqa: PTH116 - any path
+        with _opened(file, caller) as image:
+            file_bytes = len(file) if isinstance(file, bytes) else os.stat(file).st_size  # noqa: PTH116 - any path
             _check_pixels(image, file_bytes, who)
             # Decoding a large JPEG at a fraction of its size is several times faster. Equal pictures
             # have to get equal codes, so every file is opened here.
@@ -85,13 +92,42 @@ def open_picture(path: str | os.PathLike[str], side: int, *, caller: str) -> Ite
     except DiffhashError:
         raise
     except FileNotFoundError as error:
-        raise InputFileError(f"{caller}: the picture {os.fspath(path)} does not exist.") from error
+        raise InputFileError(f"{caller}: the picture {os.fsdecode(file)} does not exist.") from error
     except PIL.Image.DecompressionBombError as error:
         raise InputFileError(
             f"{who} cannot be read as a picture: it has more than {_MAX_PIXELS:,} pixels. Save it with fewer."
         ) from error
     except Exception as error:  # damaged pictures raise errors of many kinds in Pillow
         raise InputFileError(f"{who} cannot be read as a picture ({short_reason(error)}).") from error
+
+
+def _opened(file: str | os.PathLike[str] | bytes, caller: str) -> PIL.Image.Image:
+    """A picture whose header was read."""
+    import PIL.Image
+
+    if not isinstance(file, bytes):
+        check_regular_file(file, InputFileError, who=f"{caller}: ")
+    with warnings.catch_warnings():
+        # Pillow warns of large pictures before a JPEG is reduced; they are checked later.
+        warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)
+        return PIL.Image.open(io.BytesIO(file) if isinstance(file, bytes) else file, formats=_FORMATS)
+
+
+def picture_size(data: bytes, *, caller: str) -> tuple[int, int]:
+    """Width and height of a picture file in memory, which is not decoded.
+
+    Raises
+    ------
+    InputFileError
+        If it is not a picture of a known format.
+    """
+    try:
+        with _opened(data, caller) as image:
+            return image.size
+    except Exception as error:
+        raise InputFileError(
+            f"{caller}: the picture cannot be read as a picture ({short_reason(error)})."
+        ) from error
 
 
 def _check_pixels(image: PIL.Image.Image, file_bytes: int, who: str) -> None:
@@ -132,4 +168,6 @@ def _halvings(image: PIL.Image.Image) -> int:
 
 def short_reason(error: Exception) -> str:
     """The message of an error of Pillow in one line."""
-    return (" ".join(str(error).split()) or type(error).__name__)[:300]
+    text = " ".join(str(error).split()) or type(error).__name__
+    # Pillow names what it read from; the address of a buffer says nothing.
+    return re.sub(r" ?<_io\.BytesIO [^>]*>", "", text)[:300]

@@ -1,4 +1,4 @@
-"""Read raw pictures (paths, Pillow images, uint8 arrays of any size) into one array."""
+"""Read raw pictures (paths, bytes of files, Pillow images, uint8 arrays of any size) into one array."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def read_pictures(raw: Any, *, size: int, mode: Literal["L", "RGB"], caller: str
 
     Parameters
     ----------
-    raw : list of paths, Pillow images or uint8 arrays; or one uint8 array
+    raw : list of paths, contents of files as bytes, Pillow images or uint8 arrays; or one uint8 array
         An array with one picture has shape (height, width), (height, width, 3) or, with opacity,
         (height, width, 4). One array with all pictures has shape (n, height, width) or (n, height, width, 3 or 4).
     size : int
@@ -79,8 +79,8 @@ def read_picture(
     item: Any, number: int = 0, *, size: int, mode: Literal["L", "RGB"], caller: str
 ) -> NDArray[np.uint8]:
     """Read one picture. Error messages name its file, or its ``number`` in the list."""
-    if isinstance(item, str | os.PathLike):
-        with open_picture(item, size, caller=caller) as image:
+    if isinstance(item, str | bytes | os.PathLike):
+        with open_picture(item, size, caller=caller, name=f"picture {number}") as image:
             return _resized(image, size, mode)
     who = f"{caller}: picture {number}"
     if isinstance(item, np.ndarray):
@@ -91,7 +91,9 @@ def read_picture(
 
         return _resized(PIL.Image.fromarray(np.ascontiguousarray(item)), size, mode)
     if not hasattr(item, "convert") or not hasattr(item, "getbbox"):
-        raise InputError(f"{who} must be a path, a Pillow image or a uint8 array, got {type(item).__name__}.")
+        raise InputError(
+            f"{who} must be a path, bytes, a Pillow image or a uint8 array, got {type(item).__name__}."
+        )
     try:
         return _resized(item, size, mode)
     except Exception as error:  # Pillow decodes only now, and raises errors of many kinds
@@ -99,7 +101,7 @@ def read_picture(
 
 
 def _as_items(raw: Any, caller: str) -> list[Any]:
-    if isinstance(raw, str | os.PathLike) or hasattr(raw, "getbbox"):
+    if isinstance(raw, str | bytes | os.PathLike) or hasattr(raw, "getbbox"):
         raise InputError(f"{caller}: expected a list of pictures, got a single one. Write [picture].")
     if isinstance(raw, np.ndarray):
         # A single colour picture looks like a batch of grey pictures with three columns.

@@ -133,9 +133,10 @@ class BaseHasher(FittedHasher, ABC):
 
         Notes
         -----
-        :class:`DiffHash` and :class:`KernelDiffHash` have one batch, sums and a sample of at most 20,000 rows of each
-        view in memory. :class:`RefinedHash` collects all rows in memory. :class:`BoostedHash` learns from a sample of
-        at most 20,000 rows of each view; only with fewer rows it is the model of :meth:`fit`.
+        :class:`DiffHash`, :class:`KernelDiffHash` and :class:`RefinedHash` have one batch, sums and a sample of at
+        most 20,000 rows of each view in memory. Only with more than 4,096 features :class:`RefinedHash` collects all
+        rows, and if most labels have only one row, it learns from a sample and warns. :class:`BoostedHash` learns from
+        a sample of at most 20,000 rows of each view; only with fewer rows it is the model of :meth:`fit`.
 
         Examples
         --------

@@ -115,6 +115,8 @@ class BlockSource(Source):
             tuple(each.shape[0] for each in rows),
         )
         self._keys = partner_keys([row_keys(np.arange(each.shape[0])) for each in rows], couples.couples)
+        # Rows of listed pairs take the keys of their partners.
+        self._sampled_by_row = all(c.pairs.aligned or c.pairs.positive is None for c in couples)
         self._checked = False
 
     def reduce(self, job: Callable[[Batch], T]) -> T:
@@ -152,6 +154,7 @@ class BlockSource(Source):
             tuple(keys[rows] for keys, rows in zip(self._keys, owned, strict=True)),
             tuple(rows.start for rows in owned),
             block.guests if block.has_guests else None,
+            n_total=self.form.n_rows if self._sampled_by_row else None,
         )
 
     def _read(self, modality: int, rows: slice, guests: IntArray) -> NDArray[Any]:

@@ -28,12 +28,20 @@ from ..errors import InputError
 from ..maps import MappedView
 from ..types import FloatArray, IntArray
 
-__all__ = ["RIDGES", "ViewRegression", "scale_free_error", "shared_targets"]
+__all__ = [
+    "RIDGES",
+    "RegressionSums",
+    "ViewRegression",
+    "scale_free_error",
+    "shared_targets",
+]
 
 #: Ridges that are compared, in multiples of the largest variance.
 RIDGES = 10.0 ** np.arange(-7, 1.25, 0.5)
 #: Components whose variance is below this share of the largest are left out.
 _SMALLEST_VARIANCE = 1e-7
+#: Precise sums of so many features are float64; those of more features are float32 for so many rows at a time.
+_MAX_PRECISE_FEATURES, _PRECISE_ROWS = 512, 1024
 #: A regression goes through a row if the leverage of the row differs from 1 by less than this. The quotient of
 #: two smaller differences would be wrong in single precision.
 _SMALLEST_REMAINDER = 1e-3
@@ -74,36 +82,24 @@ class ViewRegression:
         """
         with np.errstate(over="ignore", invalid="ignore"):
             found = cls._of(view, indicators, max_rank)
-        if found is None:
-            raise InputError(
-                f"{who}: the features are so large that their squares overflow. Scale the features: divide "
-                "them by a constant."
-            )
-        return found
+        return _finite(found, who)
 
     @classmethod
     def _of(cls, view: MappedView, indicators: Any, max_rank: int | None) -> ViewRegression | None:
         n = view.n_rows
+        if n >= view.n_features:
+            return RegressionSums.of(view, indicators).solution(max_rank)
         label_mean = _column_sums(indicators) / n
-        if n < view.n_features:
-            features = view.whole()
-            mean = _column_sums(features) / n
-            gram = _centred_gram(features, mean) / n
-            if not np.isfinite(gram).all():
-                return None
-            variances, vectors = _leading(gram, max_rank)
-            scaled = vectors / np.sqrt(n * variances)
-            products = np.asarray(features.T @ scaled.astype(features.dtype))
-            directions = products - np.outer(mean, scaled.sum(axis=0))
-            moments = np.sqrt(variances / n)[:, None] * np.asarray(indicators.T @ vectors).T
-        else:
-            second, total, cross = _sums(view, indicators)
-            mean = total / n
-            covariance = second / n - np.outer(mean, mean)
-            if not np.isfinite(covariance).all():
-                return None
-            variances, directions = _leading(covariance, max_rank)
-            moments = directions.T @ (cross / n - np.outer(mean, label_mean))
+        features = view.whole()
+        mean = _column_sums(features) / n
+        gram = _centred_gram(features, mean) / n
+        if not np.isfinite(gram).all():
+            return None
+        variances, vectors = _leading(gram, max_rank)
+        scaled = vectors / np.sqrt(n * variances)
+        products = np.asarray(features.T @ scaled.astype(features.dtype))
+        directions = products - np.outer(mean, scaled.sum(axis=0))
+        moments = np.sqrt(variances / n)[:, None] * np.asarray(indicators.T @ vectors).T
         return cls(mean - view.offset, directions, variances, moments, label_mean, n)
 
     def coordinates(self, view: MappedView) -> FloatArray:
@@ -199,6 +195,108 @@ class ViewRegression:
         return np.asarray(self.variances + ridge * self.variances[0])
 
 
+@dataclass
+class RegressionSums:
+    """Sums over the rows of a view from which its regression follows; parts can be merged.
+
+    Attributes
+    ----------
+    n_rows : int
+    second : array of shape (n_features, n_features)
+        Products of the mapped features.
+    total : array of shape (n_features,)
+    cross : array of shape (n_features, n_labels)
+        Products of the features and the indicators.
+    label_total : array of shape (n_labels,)
+    offset : array of shape (n_features,)
+        See :attr:`MappedView.offset`.
+    """
+
+    n_rows: int
+    second: FloatArray
+    total: FloatArray
+    cross: FloatArray
+    label_total: FloatArray
+    offset: FloatArray
+
+    @classmethod
+    def of(
+        cls, view: MappedView, indicators: Any, rows: IntArray | None = None, *, precise: bool = False
+    ) -> RegressionSums:
+        """Sums of the rows of a view, without guests.
+
+        Parameters
+        ----------
+        view : MappedView
+        indicators : sparse array of shape (n or n_combinations, n_labels)
+            Labels of the rows, or of combinations of labels.
+        rows : int array of shape (n,), optional
+            The combination of each row. By default the indicators are those of the rows.
+        precise : bool
+            Whether the sums must hardly depend on how rows are split into parts. Products of at most 512 features
+            are then float64, and others are float32 for few rows at a time.
+        """
+        n, d = view.n_rows if rows is None else len(rows), view.n_features
+        second, total, cross = np.zeros((d, d)), np.zeros(d), np.zeros((d, indicators.shape[1]))
+        label_total = np.zeros(indicators.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            for part, block in view.blocks():
+                if part.stop > n:
+                    part, block = slice(part.start, max(part.start, n)), block[: max(0, n - part.start)]
+                if part.start == part.stop:
+                    continue
+                labels = indicators[part if rows is None else rows[part]]
+                if precise and d <= _MAX_PRECISE_FEATURES:
+                    block = block.astype(np.float64)
+                step = _PRECISE_ROWS if precise and block.dtype == np.float32 else block.shape[0]
+                for start in range(0, block.shape[0], step):
+                    product = block[start : start + step].T @ block[start : start + step]
+                    second += product.toarray() if scipy.sparse.issparse(product) else product
+                total += _column_sums(block)
+                with_labels = labels.T @ block
+                cross += (with_labels.toarray() if scipy.sparse.issparse(with_labels) else with_labels).T
+                label_total += _column_sums(labels)
+        return cls(n, second, total, cross, label_total, view.offset)
+
+    def merge(self, other: RegressionSums) -> RegressionSums:
+        """Add the rows of another part."""
+        return RegressionSums(
+            self.n_rows + other.n_rows,
+            self.second + other.second,
+            self.total + other.total,
+            self.cross + other.cross,
+            self.label_total + other.label_total,
+            # A part without rows does not know whether they are sparse.
+            self.offset if self.n_rows else other.offset,
+        )
+
+    def regression(self, max_rank: int | None, *, who: str) -> ViewRegression:
+        """The regression of all rows. If squares of the features overflow, there is an error."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = self.solution(max_rank)
+        return _finite(found, who)
+
+    def solution(self, max_rank: int | None) -> ViewRegression | None:
+        """The regression of all rows; None if squares of the features overflow."""
+        n = self.n_rows
+        mean, label_mean = self.total / n, self.label_total / n
+        covariance = self.second / n - np.outer(mean, mean)
+        if not np.isfinite(covariance).all():
+            return None
+        variances, directions = _leading(covariance, max_rank)
+        moments = directions.T @ (self.cross / n - np.outer(mean, label_mean))
+        return ViewRegression(mean - self.offset, directions, variances, moments, label_mean, n)
+
+
+def _finite(found: ViewRegression | None, who: str) -> ViewRegression:
+    if found is None:
+        raise InputError(
+            f"{who}: the features are so large that their squares overflow. Scale the features: divide "
+            "them by a constant."
+        )
+    return found
+
+
 def shared_targets(damped_moments: list[FloatArray], max_targets: int) -> FloatArray:
     """Orthonormal targets (n_labels, n_targets) that the views can tell apart, the best ones first.
 
@@ -212,15 +310,23 @@ def shared_targets(damped_moments: list[FloatArray], max_targets: int) -> FloatA
     max_targets : int
     """
     stacked = np.concatenate(damped_moments)
-    if len(stacked) < stacked.shape[1]:
-        strengths, vectors = np.linalg.eigh(stacked @ stacked.T)
-        order = np.argsort(-strengths)[:max_targets]
-        kept = order[strengths[order] > 1e-9 * max(strengths[order[0]], np.finfo(float).tiny)]
+    in_rows = len(stacked) < stacked.shape[1]
+    strengths, vectors = _largest(stacked @ stacked.T if in_rows else stacked.T @ stacked, max_targets)
+    kept = strengths > 1e-9 * max(strengths[0], np.finfo(float).tiny)
+    if in_rows:
         return np.asarray(stacked.T @ (vectors[:, kept] / np.sqrt(strengths[kept])))
-    strengths, vectors = np.linalg.eigh(stacked.T @ stacked)
-    order = np.argsort(-strengths)[:max_targets]
-    kept = order[strengths[order] > 1e-9 * max(strengths[order[0]], np.finfo(float).tiny)]
-    return np.asarray(vectors[:, kept])
+    return np.ascontiguousarray(vectors[:, kept])
+
+
+def _largest(matrix: FloatArray, n: int) -> tuple[FloatArray, FloatArray]:
+    """The largest eigenvalues of a symmetric matrix, decreasing, and their eigenvectors."""
+    size = len(matrix)
+    # A few eigenvectors of a large matrix take much less time than all of them.
+    subset = [size - n, size - 1] if n < size // 3 else None
+    values, vectors = scipy.linalg.eigh(
+        matrix, subset_by_index=subset, driver="evr" if subset else "evd", check_finite=False
+    )
+    return values[::-1][:n], vectors[:, ::-1][:, :n]
 
 
 def scale_free_error(targets: FloatArray, scores: FloatArray) -> float:
@@ -228,19 +334,6 @@ def scale_free_error(targets: FloatArray, scores: FloatArray) -> float:
     lengths = np.linalg.norm(targets) * np.linalg.norm(scores)
     correlation = float(np.vdot(targets, scores) / lengths) if lengths > 0 else 0.0
     return 1.0 - correlation * abs(correlation)
-
-
-def _sums(view: MappedView, indicators: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Sums over the rows: second moments and sums of the features, and their products with the indicators."""
-    d = view.n_features
-    second, total, cross = np.zeros((d, d)), np.zeros(d), np.zeros((d, indicators.shape[1]))
-    for rows, block in view.blocks():
-        product = block.T @ block
-        second += product.toarray() if scipy.sparse.issparse(product) else product
-        total += _column_sums(block)
-        with_labels = indicators[rows].T @ block
-        cross += (with_labels.toarray() if scipy.sparse.issparse(with_labels) else with_labels).T
-    return second, total, cross
 
 
 def _centred_gram(features: Any, mean: FloatArray) -> FloatArray:

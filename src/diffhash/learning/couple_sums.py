@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,9 @@ from .projections import covariance_difference
 from .view_difference import DifferenceSettings, listed_table, pair_moments
 
 __all__ = ["CoupleSums", "local_map", "sums_difference"]
+
+#: Sums lose no precision with means up to this, in standard deviations, and with deviations in this range.
+_SMALL_MEAN, _USUAL = 1.0, (1e-6, 1e6)
 
 
 @dataclass
@@ -204,9 +208,24 @@ def _scheme(scheme: PairScheme, names: GroupNames) -> PairScheme:
     return replace(scheme, groups=names.groups(none, none))
 
 
+class _AsTheyAre(LinearMap):
+    """Rows that are summed without centring and scaling them first."""
+
+    def transform(self, X: Any) -> Any:
+        """The rows themselves."""
+        return X
+
+
 def local_map(moments: ViewMoments, *, standardize: bool, sparse: bool) -> LinearMap:
-    """The map of the coordinates in which the rows of a batch are summed."""
+    """The map of the coordinates in which the rows of a batch are summed.
+
+    If means are small and deviations are of usual size, rows are summed as they are.
+    """
     mean = np.zeros_like(moments.mean) if sparse else moments.mean
+    deviation = np.sqrt(moments.variance)
+    usual = (deviation >= _USUAL[0]) & (deviation <= _USUAL[1])
+    if not sparse and usual.all() and np.all(np.abs(mean) <= _SMALL_MEAN * deviation):
+        return _AsTheyAre(np.zeros_like(mean))
     if not standardize:
         return LinearMap(mean)
     variance = moments.variance

@@ -22,6 +22,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..maps.view_moments import column_sums
 from ..pairs.resolved import PairScheme
 from ..types import FloatArray, IntArray, PairIndex
 
@@ -119,7 +120,7 @@ class PairMoments:
         rows, remaining = _subtract_shift(rows, self.shift_x if side == "x" else self.shift_y)
         if groups is None:
             present = np.zeros(1, dtype=np.int64)
-            sums = np.append(np.asarray(rows.sum(axis=0, dtype=np.float64)).reshape(-1), rows.shape[0])
+            sums = np.append(_column_sums(rows), rows.shape[0])
             table = _shifted_rows(sums[None, :], remaining)
         else:
             # Use only the groups that occur in these rows: there may be as many groups as objects.
@@ -289,9 +290,15 @@ def augmented_product(x: Any, y: Any, degrees: FloatArray) -> Moments:
     table = np.empty((x.shape[1] + 1, y.shape[1] + 1))
     table[:-1, :-1] = dense(x.T @ y)
     table[:-1, -1] = x.T @ degrees.astype(x.dtype)
-    table[-1, :-1] = np.asarray(y.sum(axis=0, dtype=np.float64)).reshape(-1)
+    table[-1, :-1] = _column_sums(y)
     table[-1, -1] = degrees.sum()
     return table
+
+
+def _column_sums(rows: Any) -> FloatArray:
+    if isinstance(rows, np.ndarray):
+        return column_sums(rows)
+    return np.asarray(rows.sum(axis=0, dtype=np.float64)).reshape(-1)
 
 
 def dense(matrix: Any) -> Any:

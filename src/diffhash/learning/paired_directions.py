@@ -32,6 +32,7 @@ from .block_difference import BlockMatrix, block_directions
 from .view_difference import DifferenceSettings, view_difference
 
 __all__ = [
+    "PAIR_SETTINGS",
     "PairedDirections",
     "PrincipalAxes",
     "covariance_blocks",
@@ -41,6 +42,8 @@ __all__ = [
     "paired_directions",
 ]
 
+#: Covariances of pairs: positives minus negatives. Separate sums also work if one of the two sets is empty.
+PAIR_SETTINGS = DifferenceSettings(gamma=1.0, separate_sums=True)
 #: Components whose variance is below this share of the largest are left out.
 _SMALLEST_VARIANCE = 1e-7
 #: Directions whose strength is below this share of the largest are left out.
@@ -120,7 +123,10 @@ class PrincipalAxes:
 
     def measured_on(self, coordinates: FloatArray) -> PrincipalAxes:
         """The same axes with the variances of the given coordinates."""
-        variances = coordinates.var(axis=0, dtype=np.float64)
+        return self.with_variances(coordinates.var(axis=0, dtype=np.float64))
+
+    def with_variances(self, variances: FloatArray) -> PrincipalAxes:
+        """The same axes with other variances; none is negligible beside the largest one."""
         variances = np.maximum(variances, _SMALLEST_VARIANCE * (variances.max() or 1.0))
         return PrincipalAxes(self.mean, self.directions, variances)
 
@@ -152,9 +158,7 @@ def pair_covariance(values: Sequence[FloatArray], couple: ResolvedCouple) -> Flo
     couple : ResolvedCouple
     """
     x, y = (MappedView(values[side], LinearMap(np.zeros(values[side].shape[1]))) for side in couple.sides)
-    # Separate sums also work if one of the two sets is empty.
-    settings = DifferenceSettings(gamma=1.0, separate_sums=True)
-    return np.asarray(-view_difference(x, x if couple.within else y, couple.pairs, settings))
+    return np.asarray(-view_difference(x, x if couple.within else y, couple.pairs, PAIR_SETTINGS))
 
 
 def covariance_blocks(

@@ -11,7 +11,7 @@ the row the weight f in the draw, and only a share f of the older rows stays.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,8 @@ class _SampledRows:
     X: Any
     #: What each row counts; less than 1 after something was forgotten. A key is divided by it.
     weights: FloatArray
+    #: Whether the memory behind X belongs to this sample and may have room for more rows.
+    growing: bool = False
 
     def taken(self, positions: IntArray | slice) -> _SampledRows:
         if isinstance(positions, slice):
@@ -75,6 +77,9 @@ class _SampledRows:
         keys, numbers = np.concatenate([self.keys, other.keys]), np.concatenate([self.numbers, other.numbers])
         weights = np.concatenate([self.weights, other.weights])
         positions = smallest_keys(keys, numbers, limit)
+        if isinstance(positions, slice) and isinstance(self.X, np.ndarray):
+            X = self._grown(other.X, limit)
+            return _SampledRows(n_seen, keys, numbers, X, weights, growing=True), positions
         if isinstance(positions, slice) or n < limit or not isinstance(self.X, np.ndarray):
             both = _SampledRows(n_seen, keys, numbers, _stacked([self.X, other.X]), weights)
             return both.taken(positions), positions
@@ -87,6 +92,18 @@ class _SampledRows:
         X = self.X.astype(np.promote_types(self.X.dtype, other.X.dtype), copy=False)
         X[~stays] = other.X[new - n]
         return _SampledRows(n_seen, keys[order], numbers[order], X, weights[order]), order
+
+    def _grown(self, more: NDArray[Any], limit: int) -> NDArray[Any]:
+        """The rows and more rows, without copying all of them for every batch."""
+        n, total = len(self.X), len(self.X) + len(more)
+        room = self.X.base if self.growing else None
+        # A copy of a sample has no room.
+        if not isinstance(room, np.ndarray) or len(room) < total or not np.can_cast(more.dtype, room.dtype):
+            dtype = np.promote_types(self.X.dtype, more.dtype)
+            room = np.empty((min(limit, max(total, 2 * n)), self.X.shape[1]), dtype)
+            room[:n] = self.X
+        room[n:total] = more
+        return np.asarray(room[:total])
 
 
 @dataclass
@@ -118,6 +135,7 @@ class RowSample:
     couples: list[_SampledPairs]
     forms: tuple[CoupleForm, ...]
     whole: Batch | None = None
+    _ordered: dict[int, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, batch: Batch, forms: tuple[CoupleForm, ...], limit: int) -> RowSample:
@@ -188,7 +206,7 @@ class RowSample:
             couples.append(
                 _SampledPairs(listed[0], listed[1], names, one.n_labels, one.aligned and two.aligned)
             )
-        self.views, self.couples, self.whole = rows, couples, None
+        self.views, self.couples, self.whole, self._ordered = rows, couples, None, {}
         return self
 
     def faded(self, factor: float) -> RowSample:
@@ -225,8 +243,14 @@ class RowSample:
         """The mapped features of the sampled rows of a modality, in the order of their numbers."""
         if self.whole is not None:
             return self.whole.mapped(modality, feature_map)
-        view = self.views[modality]
-        return MappedView(view.X[np.argsort(view.numbers, kind="stable")], feature_map)
+        return MappedView(self._rows(modality), feature_map)
+
+    def _rows(self, modality: int) -> Any:
+        """The sampled rows of a modality in the order of their numbers."""
+        if modality not in self._ordered:
+            view = self.views[modality]
+            self._ordered[modality] = view.X[np.argsort(view.numbers, kind="stable")]
+        return self._ordered[modality]
 
     def projected(self, modality: int, feature_map: FeatureMap, projection: FloatArray) -> FloatArray:
         """Projections of the sampled rows, of shape (n, n_bits)."""
@@ -248,7 +272,7 @@ class RowSample:
             ResolvedCouple(form.first, form.second, form.weight, _resolved(pairs, form, numbers, orders))
             for form, pairs in zip(self.forms, self.couples, strict=True)
         )
-        views = [view.X[order] for view, order in zip(self.views, orders, strict=True)]
+        views = [self._rows(u) for u in range(len(self.views))]
         return views, ResolvedCouples(tuple(map(len, numbers)), couples)
 
 

@@ -6,13 +6,24 @@ Every row has a *key*, a positive number that its row number determines. The row
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..pairs.couples import ResolvedCouple
 from ..types import FloatArray, IntArray
 
-__all__ = ["key_bound", "partner_keys", "row_keys", "sample_limit", "smallest_keys", "stream_limit"]
+__all__ = [
+    "key_bound",
+    "name_keys",
+    "partner_keys",
+    "row_keys",
+    "sample_limit",
+    "smallest_keys",
+    "stream_limit",
+]
 
 #: Largest number of rows of a modality in the sample of a stream.
 MAX_STREAM_ROWS = 1 << 17
@@ -54,6 +65,28 @@ def row_keys(numbers: IntArray) -> FloatArray:
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     z ^= z >> np.uint64(31)
     return np.asarray(-np.log(((z >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53))
+
+
+def name_keys(names: NDArray[Any]) -> FloatArray:
+    """Exponential random numbers that depend only on the names of groups of rows, which are numbers or strings.
+
+    Examples
+    --------
+    >>> bool(np.all(name_keys(np.array(["a", "b"]))[1:] == name_keys(np.array(["b", "long"]))[:1]))
+    True
+    """
+    if names.dtype.kind in "iub":
+        return row_keys(names.astype(np.int64))
+    if names.dtype.kind == "f":
+        # Zero has two forms.
+        return row_keys((names.astype(np.float64) + 0.0).view(np.int64))
+    digests = (
+        blake2b(each if isinstance(each, bytes) else str(each).encode(errors="surrogatepass"), digest_size=8)
+        for each in names.tolist()
+    )
+    return row_keys(
+        np.array([int.from_bytes(each.digest(), "little") >> 1 for each in digests], dtype=np.int64)
+    )
 
 
 def partner_keys(keys: Sequence[FloatArray], couples: Sequence[ResolvedCouple]) -> list[FloatArray]:

@@ -1,4 +1,4 @@
-"""Bits from class scores: rotations, class codes, and thresholds that are spread apart.
+"""Bits from class scores: rotations, class codes (random or from class means), and thresholds that are spread apart.
 
 Scores of all views have the same axes (see :mod:`.class_scores`). A bit is the sign of an affine function
 of the scores.
@@ -6,13 +6,15 @@ of the scores.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..types import FloatArray
 from .refinement import Affine
-from .rotation import bits_in_subspace
+from .rotation import bits_in_subspace, rotated_frame, sample_rows
 
-__all__ = ["class_code_bits", "rotated_bits", "separated_codes", "without_constant_bits"]
+__all__ = ["class_code_bits", "class_mean_bits", "rotated_bits", "separated_codes", "without_constant_bits"]
 
 #: Random codes among which each class takes the one that is farthest from the others.
 _CANDIDATE_CODES = 256
@@ -70,7 +72,47 @@ def class_code_bits(
     n_bits : int
     rng : Generator
     """
-    mix = targets.T @ separated_codes(len(targets), n_bits, rng)
+    return _coded_bits(scores, targets.T @ separated_codes(len(targets), n_bits, rng))
+
+
+def class_mean_bits(
+    scores: list[FloatArray], labels: list[Any], targets: FloatArray, n_bits: int, rng: np.random.Generator
+) -> Affine:
+    r"""Signs of the products of class scores with codes of the class means.
+
+    The code of a class is the sign of its mean scores after a rotation: classes that the views confuse have similar
+    codes, which are easier to predict than codes that are as far apart as possible. A bit is the sign of
+    :math:`\sum_c f_c b_c` with the class scores f and the bits b of the classes. This is what ridge regression to
+    the codes gives.
+
+    Parameters
+    ----------
+    scores : list of arrays of shape (n, n_scores)
+        Of each view.
+    labels : list of sparse arrays of shape (n, n_labels)
+        Indicators of the labels of the rows.
+    targets : array of shape (n_labels, n_scores)
+        Axes of the scores.
+    n_bits : int
+    rng : Generator
+    """
+    means, known = [], []
+    for side, indicators in zip(scores, labels, strict=True):
+        sizes = np.asarray(indicators.sum(axis=0), dtype=np.float64).reshape(-1)
+        sums = np.asarray(indicators.T @ side, dtype=np.float64)
+        centred = sums / np.maximum(sizes, 1.0)[:, None] - side.mean(axis=0, dtype=np.float64)
+        centred[sizes == 0] = 0.0
+        means.append(centred / (float(centred[sizes > 0].std()) or 1.0))
+        known.append(sizes > 0)
+    leading = _leading_directions(means, max(n_bits, _MAX_ROTATED))
+    stacked = np.concatenate([mean[rows] for mean, rows in zip(means, known, strict=True)])
+    frame = leading @ rotated_frame(sample_rows(stacked @ leading, rng), n_bits, rng)
+    # A class without rows has the code 0.
+    return _coded_bits(scores, targets.T @ np.sign(sum(means) @ frame))
+
+
+def _coded_bits(scores: list[FloatArray], mix: FloatArray) -> Affine:
+    """Bits of scores times a matrix: values of unit variance, thresholds at their means."""
     spreads = [float((s @ mix.astype(s.dtype)).std()) or 1.0 for s in scores]
     mixes = [np.asarray(mix / spread) for spread in spreads]
     offsets = [-(s.mean(axis=0, dtype=np.float64) @ m) for s, m in zip(scores, mixes, strict=True)]

@@ -17,10 +17,12 @@ from .linear import LinearMap
 from .mapped_view import MappedView
 from .unit import UnitMap, unit_rows
 
-__all__ = ["METRICS", "Representation", "fit_representation", "unit_origin"]
+__all__ = ["HISTOGRAM_METRICS", "METRICS", "Representation", "fit_representation", "unit_origin"]
 
 #: All metrics. "cosine" centres the rows and scales them to unit length; "root-cosine" scales their roots.
 METRICS = ("euclidean", "diagonal", "mahalanobis", "hellinger", "cosine", "root-cosine")
+#: Metrics of features that are never negative.
+HISTOGRAM_METRICS = ("hellinger", "root-cosine")
 #: Means, deviations and covariances are computed from at most this many rows.
 _MAX_SAMPLE_ROWS = 50_000
 

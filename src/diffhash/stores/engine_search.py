@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from ..search.calibration import FalseMatchLimit
 from ..search.known_codes import KnownCodes, find_known
 from ..types import CodeArray, FloatArray, SearchResult
 from ..validation import as_array, check_count, known_modality
-from .filter_syntax import Node, parse
+from .filter_syntax import Node, Not, OneOf, by_similarity, fields_of, parse
 from .hashed import HashedStore
 from .optional_calls import OptionalCalls
 from .protocol import Hit, Id, Item
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from .engine_store import NewRows
 
 __all__ = ["EngineSearch", "Neighbour", "taken_error"]
+
+T = TypeVar("T")
 
 
 class Neighbour(NamedTuple):
@@ -90,12 +91,16 @@ class EngineSearch(OptionalCalls, HashedStore):
         """Whether there is a model."""
 
     @abstractmethod
-    def _reading(self) -> AbstractContextManager[object]:
-        """Context manager: one version of the content."""
+    def _read(self, work: Callable[[], T], *, caller: str) -> T:
+        """Call ``work``, which reads."""
 
     @abstractmethod
     def _check_open(self) -> None:
         """Raise if the store was closed."""
+
+    @abstractmethod
+    def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
+        """All objects, in blocks."""
 
     @abstractmethod
     def get(self, ids: Any, *, modality: str | None = None) -> list[Item]:
@@ -195,11 +200,26 @@ class EngineSearch(OptionalCalls, HashedStore):
         node = None if where is None else parse(where, caller=caller)
         self._check_open()
         names = [known_modality(m, self.modalities, caller=caller) for m in (modality, into)]
-        n_items = self._count(names[1], node)
+        n_items = self._read(lambda: self._count(names[1], node), caller=caller)
         model = self.model if self.has_model else None
         calibration = None if model is None else model.calibration
         couple = None if calibration is None else calibration.couple(names[0], names[1])
         return match_limit(model, couple, (modality, into), n_items, max_false_matches, caller=caller)
+
+    def unknown_fields(self, where: Mapping[str, Any]) -> dict[str, list[str]]:
+        """Which fields of a filter no payload has, and which could be meant; see :meth:`Collection.unknown_fields`."""
+        caller = self._caller("unknown_fields")
+        self._check_open()
+        node = parse(where, caller=caller)
+
+        def is_missing(name: str) -> bool:
+            has_value = Not(OneOf(name, (None,)))
+            return not any(self._count(modality, has_value) for modality in self.modalities)
+
+        missing = self._read(lambda: [n for n in sorted(fields_of(node)) if is_missing(n)], caller=caller)
+        first: list[Item] = next(iter(self.iterate(batch=1000)), []) if missing else []
+        known = dict.fromkeys(name for item in first for name in item.payload)
+        return {name: by_similarity(name, known) for name in missing}
 
     def _encode_and_search(self, query: Any, options: SearchOptions, *, raw: bool) -> list[list[Hit]]:
         self._check_open()
@@ -239,7 +259,8 @@ class EngineSearch(OptionalCalls, HashedStore):
         if not len(queries):
             return []
         model = self.model if options.modality is not None and self.has_model else None
-        with self._reading():
+
+        def work() -> list[list[Hit]]:
             # Counting takes time, and only a calibration needs it.
             judged = model is not None and model.calibration is not None
             sizes = [(name, self._count(name, node) if judged else 1) for name in names]
@@ -267,6 +288,9 @@ class EngineSearch(OptionalCalls, HashedStore):
                         )
                         for near in row
                     ]
+            return found
+
+        found = self._read(work, caller=caller)
         if len(names) > 1:
             for hits in found:
                 hits.sort(key=lambda hit: -(hit.score or 0.0))

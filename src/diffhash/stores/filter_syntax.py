@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ __all__ = [
     "OneOf",
     "Or",
     "Range",
+    "by_similarity",
     "fields_of",
     "kind_of",
     "matches",
@@ -191,6 +193,17 @@ def fields_of(node: Node) -> set[str]:
     if isinstance(node, Not):
         return fields_of(node.node)
     return set().union(*(fields_of(part) for part in node.nodes))
+
+
+def by_similarity(name: str, others: Iterable[str]) -> list[str]:
+    """Names of fields, the most similar to a name first.
+
+    Examples
+    --------
+    >>> by_similarity("titel", ["year", "title"])
+    ['title', 'year']
+    """
+    return sorted(others, key=lambda other: -SequenceMatcher(None, name.lower(), other.lower()).ratio())
 
 
 def kind_of(value: Any) -> tuple[int, Any] | None:

@@ -87,6 +87,11 @@ class MemoryStore(EngineStore):
         """Kind of the ids: "int", "str", or "" before the first object is added."""
         return self._kind
 
+    @property
+    def next_id(self) -> int:
+        """The id of the next object that is added without one, if ids are whole numbers."""
+        return self._next_id
+
     def _reading(self) -> AbstractContextManager[object]:
         return self._lock
 

@@ -10,7 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import CollectionFileError, FeatureCountError, ModelFileError, ParameterError
+from ..errors import (
+    CollectionFileError,
+    FeatureCountError,
+    ModelFileError,
+    NewerCollectionError,
+    NewerFormatError,
+    ParameterError,
+)
 from ..featurizers.registry import is_built_in
 from ..maps.kernel import KernelMap
 from ..model import HashModel
@@ -94,6 +101,8 @@ def _read(data: bytes, path: Path | str, modalities: tuple[str, ...], kernel: An
         raise ParameterError(
             f"{_OPEN}: the model in {path} was fitted without a kernel function of your own. Leave kernel out."
         ) from error
+    except NewerFormatError as error:
+        raise NewerCollectionError(str(error)) from error
     except ModelFileError as error:
         # Either the model is damaged, or only the user's kernel is missing: then it can be read with another one.
         given = kernel if isinstance(kernel, Mapping) else dict.fromkeys(modalities, kernel)

@@ -36,6 +36,10 @@ class OptionalCalls:
         """Objects by the words of their captions, if the store can; see :meth:`Collection.search_words`."""
         raise self._unsupported("words", "search_words", "search the words of captions")
 
+    def match_words(self, *_: Any, **__: Any) -> Any:
+        """Which words of a text captions contain, if the store can; see :meth:`Collection.match_words`."""
+        raise self._unsupported("words", "match_words", "search the words of captions")
+
     def index_words(self, *_: Any, **__: Any) -> Any:
         """Index the words of captions, if the store can; see :meth:`Collection.index_words`."""
         raise self._unsupported("words", "index_words", "index the words of captions")

@@ -1,4 +1,4 @@
-"""Whole tasks from files to files: build, fit, extend, encode, search, duplicates, evaluate, export and more.
+"""Whole tasks from files to files: build, fit, extend, encode, search, evaluate, export, copy, info and others.
 
 The command line calls these functions, and any program can. They take names of files and small
 settings, report progress to a callback, and return plain values with ``to_dict``.
@@ -14,6 +14,7 @@ from ..lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from .adding import add_features, add_folder
+    from .copying import copy
     from .duplicating import duplicates
     from .encoding import encode, encode_fused
     from .evaluating import evaluate
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from .results import (
         AddResult,
         BuildResult,
+        CopyResult,
         DeleteResult,
         EncodeResult,
         ExportResult,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
     from .upgrading import upgrade
 
 _OWNERS = {
+    "copying": ["copy"],
     "duplicating": ["duplicates"],
     "adding": ["add_features", "add_folder"],
     "kept_work": ["InterruptedBuild"],
@@ -71,6 +74,7 @@ _OWNERS = {
     "results": [
         "AddResult",
         "BuildResult",
+        "CopyResult",
         "DeleteResult",
         "EncodeResult",
         "ExportResult",
@@ -99,6 +103,7 @@ __all__ = [
     "AddResult",
     "BuildResult",
     "CalibrationCheck",
+    "CopyResult",
     "DeleteResult",
     "Direction",
     "DuplicatesResult",
@@ -127,6 +132,7 @@ __all__ = [
     "add_folder",
     "build_features",
     "build_folder",
+    "copy",
     "delete",
     "duplicates",
     "encode",

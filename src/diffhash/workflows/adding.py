@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 from ..errors import InputFileError
@@ -14,11 +13,12 @@ from ..featurizers import HogFeatures, PictureFeatures
 from ..files import encode_file, list_pictures, open_features
 from ..model import HashModel
 from ..stores import Collection
+from ..stores.engine_store import EngineStore
 from .captions import CaptionedPictures, read_captions
 from .feature_files import naming_bad_rows
 from .folder_rows import caption_rows, object_ids, old_captions, picture_rows
 from .kept_work import InterruptedBuild
-from .model_files import open_collection
+from .model_files import open_store
 from .new_collection import Rows, add_rows, rows_of
 from .object_rows import ObjectRows
 from .options import FileName, FileNames, OptionError, PictureKind, check_files, files_by_modality
@@ -26,7 +26,7 @@ from .pair_files import read_row_ids
 from .payloads import read_payloads
 from .picture_reader import PictureReader
 from .progress import Progress, StepCounter
-from .results import AddResult
+from .results import AddResult, shown_path
 
 __all__ = ["add_features", "add_folder"]
 
@@ -51,7 +51,7 @@ def add_folder(
 
     Parameters
     ----------
-    collection : collection (.dh)
+    collection : collection (.dh), or the address of one
         Its model must have featurizers of pictures, and of texts if there are captions: one that
         :func:`build_folder` has made.
     images, captions, file_column, caption_column, thumbnails, skip, encoding
@@ -74,7 +74,7 @@ def add_folder(
             skip=skip,
             encoding=encoding,
         )
-    with open_collection(collection, writable=True) as store:
+    with open_store(collection, writable=True) as store:
         image, text = _modality_of(store.model, ("hog", "picture"), "pictures"), ""
         if data.captions:
             text = _modality_of(store.model, ("tfidf",), "words")
@@ -97,7 +97,7 @@ def add_folder(
         ids = object_ids(data)
         n_replaced = sum(value in known for value in ids)
         return AddResult(
-            path=Path(collection),
+            path=shown_path(collection),
             added=len(ids) - n_replaced,
             replaced=n_replaced,
             objects=len(store),
@@ -122,7 +122,7 @@ def add_features(
 
     Parameters
     ----------
-    collection : collection (.dh)
+    collection : collection (.dh), or the address of one
     views : dict of feature files by modality
         If there are several, row r of every view is one object.
     ids : file, or files by modality, optional
@@ -161,7 +161,7 @@ def add_features(
         raise InputFileError("`ids`: row r of every view is one object, but the views have different ids.")
     one_object = ObjectRows(row_ids=lambda _: chosen, one_object=len(files) > 1)
     payloads_of = read_payloads(files_by_modality(payloads, list(files), "payloads"), n_rows, one_object)
-    with open_collection(collection, writable=True) as store:
+    with open_store(collection, writable=True) as store:
         for name in files:
             if name not in store.modalities:
                 raise OptionError(
@@ -178,7 +178,7 @@ def add_features(
                 stored.add(rows_of(encode_file(store.model, file, name), chosen, rows, name), name, counter)
         added = len(store) - n_before
         return AddResult(
-            path=Path(collection),
+            path=shown_path(collection),
             added=added,
             replaced=len(chosen) - added if replace else 0,
             objects=len(store),
@@ -190,7 +190,7 @@ def add_features(
 class _Stored:
     """Adds blocks of rows, and knows how many codes were stored if it is interrupted."""
 
-    def __init__(self, store: Collection, replace: bool) -> None:
+    def __init__(self, store: Collection | EngineStore, replace: bool) -> None:
         self._store, self._replace, self._count = store, replace, 0
 
     def add(self, blocks: Iterable[Rows], modality: str, counter: StepCounter | None = None) -> None:
@@ -205,7 +205,7 @@ class _Stored:
             ) from None
 
 
-def _remove_old_captions(store: Collection, data: CaptionedPictures) -> None:
+def _remove_old_captions(store: Collection | EngineStore, data: CaptionedPictures) -> None:
     """Remove captions that replaced pictures had, and no longer have."""
     uncaptioned, surplus = old_captions(store, data)
     for name, featurizer in store.model.featurizers.items():
@@ -223,18 +223,18 @@ def _modality_of(model: HashModel, kinds: tuple[str, ...], what: str) -> str:
     return found[0]
 
 
-def _check_new(store: Collection, ids: Iterable[Any]) -> None:
+def _check_new(store: Collection | EngineStore, ids: Iterable[Any]) -> None:
     known = (value for value in ids if value in store)
     first = next(known, None)
     if first is not None:
         count = sum(1 for _ in chain([first], known))
         raise InputFileError(
-            f"{count:,} of the objects exist already, for example {first!r}. Nothing was added. "
-            "Use `replace` to replace them."
+            f"{count:,} of the objects {'exists' if count == 1 else 'exist'} already, for example {first!r}. "
+            "Nothing was added. Use `replace` to replace them."
         )
 
 
-def _next_ids(store: Collection, count: int) -> list[int]:
+def _next_ids(store: Collection | EngineStore, count: int) -> list[int]:
     """The next whole numbers."""
     if store.id_kind == "str":
         raise OptionError("the ids of this collection are strings: give `ids`")

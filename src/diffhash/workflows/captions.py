@@ -108,8 +108,9 @@ def read_captions(
             places.append(place)
     if missing and not skip:
         raise InputFileError(
-            f"{table_name}: {len(missing):,} of its pictures are not in {folder}: {listed(missing, 5)}. "
-            "Names are relative to the folder, or absolute paths inside it. Use `skip` to leave such rows out."
+            f"{table_name}: {len(missing):,} of its pictures {'is' if len(missing) == 1 else 'are'} not in {folder}: "
+            f"{listed(missing, 5)}. Names are relative to the folder, or absolute paths inside it. "
+            "Use `skip` to leave such rows out."
         )
     if empty and not skip:
         raise InputFileError(

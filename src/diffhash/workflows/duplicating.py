@@ -13,7 +13,9 @@ from ..output_files import TABLE
 from ..search import Duplicates
 from ..search.near_duplicates import MAX_PAIRS
 from ..stores import Collection
-from .model_files import open_collection
+from ..stores.address import shown_address
+from ..stores.engine_store import EngineStore
+from .model_files import open_store
 from .options import FileName, OptionError, check_count
 from .outputs import check_output
 from .progress import Progress, Step, report
@@ -37,7 +39,7 @@ def duplicates(
 
     Parameters
     ----------
-    collection : collection (.dh)
+    collection : collection (.dh), or the address of one
     radius : int
         Largest distance of a pair; 0: equal codes.
     modality : str, optional
@@ -68,7 +70,7 @@ def duplicates(
     table = None if csv is None else Path(csv)
     if table is not None:
         check_output(table, overwrite, [collection], TABLE)
-    with open_collection(collection) as store:
+    with open_store(collection) as store:
         filled = [name for name, n in store.stats().n_codes.items() if n]
         for option, name in (("modality", modality), ("into", into)):
             if name is not None and name not in store.modalities:
@@ -93,7 +95,7 @@ def duplicates(
     if table is not None:
         _write(table, found)
     return DuplicatesResult(
-        file=str(collection),
+        file=shown_address(collection),
         modality=modality,
         into=into or modality,
         radius=radius,
@@ -113,7 +115,7 @@ _MEMBERS = 100
 _BLOCK = 100_000
 
 
-def _items(store: Collection, ids: list[Any]) -> tuple[ItemInfo, ...]:
+def _items(store: Collection | EngineStore, ids: list[Any]) -> tuple[ItemInfo, ...]:
     """The first items of a cluster; the others are only counted, and in the table."""
     return tuple(ItemInfo(item.id, item.payload) for item in store.get(ids[:_MEMBERS]))
 

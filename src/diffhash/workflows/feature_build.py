@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..files import FeatureFile, encode_file, open_features
 from ..model import HashModel
+from .build_target import BuildTarget
 from .feature_files import check_not_empty, naming_bad_rows
 from .fused_files import fused_blocks
 from .kept_work import InterruptedBuild
 from .model_files import check_calibrated, describe_model, load_model
-from .new_collection import add_rows, new_collection, rows_of
+from .new_collection import add_rows, rows_of
 from .object_rows import name_rows
 from .options import (
     SAMPLE,
@@ -27,7 +27,6 @@ from .options import (
     check_type,
     files_by_modality,
 )
-from .outputs import check_collection_output
 from .pair_files import read_pair_files, relation_by_id
 from .payloads import read_payloads
 from .progress import Progress, StepCounter
@@ -59,8 +58,9 @@ def build_features(
     Parameters
     ----------
     views : dict of feature files by modality
-    out : file
-        The new collection (.dh).
+    out : file or address
+        The new collection (.dh), or the address of one on a server. There it is incomplete after an error or an
+        interrupt: build it again with ``overwrite``.
     model : model (.dhm) or collection (.dh), optional
         Use this model, and do not learn one.
     payloads : table, or tables by modality, optional
@@ -94,7 +94,7 @@ def build_features(
     (200, '200 aligned rows')
     """
     start = time.perf_counter()
-    out = Path(out)
+    target = BuildTarget(out, overwrite)
     check_files(views, "views")
     if model is not None and learning is not None:
         raise OptionError("with `model` nothing is learned: leave out `learning`")
@@ -106,7 +106,7 @@ def build_features(
     if words and payloads is None:
         raise OptionError("`words` are fields of the payload: give `payloads`")
     inputs = [*views.values(), *pair_files.names(), *_names(payloads), *([] if model is None else [model])]
-    check_collection_output(out, overwrite, inputs)
+    target.check(inputs)
     if model is None:
         from .learn_model import learn, make_hasher
 
@@ -141,7 +141,7 @@ def build_features(
         if fused is not None:
             check_calibrated(used, model)
     try:
-        with naming_bad_rows(files.values()), new_collection(out, used, fused, words) as collection:
+        with naming_bad_rows(files.values()), target.new(used, fused, words) as collection:
             for name, file in files.items():
                 counter = StepCounter(progress, f"adding {name}", n_rows[name])
                 blocks = rows_of(
@@ -158,16 +158,17 @@ def build_features(
                     counter.advance(n)
             n_objects = len(collection)
     except KeyboardInterrupt:
-        raise InterruptedBuild(_keep_model(out, used if model is None else None)) from None
+        raise InterruptedBuild(_keep_model(target, used if model is None else None)) from None
     return BuildResult(
-        path=out,
+        path=target.shown,
         objects=n_objects,
         model=describe_model(used),
         learned_from=learned_from,
         left_out=0,
         seconds=time.perf_counter() - start,
-        size=out.stat().st_size,
+        size=target.size,
         calibrated=used.calibration is not None,
+        notes=tuple(target.notes),
     )
 
 
@@ -192,9 +193,9 @@ def _relation_without_learning(pair_files: PairFiles, n_rows: Mapping[str, int])
     return RowRelation(n_rows, labels=None if aligned else {})
 
 
-def _keep_model(out: Path, learned: HashModel | None) -> str:
+def _keep_model(target: BuildTarget, learned: HashModel | None) -> str:
     """Keep a model that was learned beside the output; gives what to say."""
-    unchanged = f"interrupted. {out} was not {'changed' if out.exists() else 'written'}"
+    unchanged, out = f"interrupted. {target.fate()}", target.beside
     if learned is None:
         return unchanged
     kept = out.with_name(f"{out.name}.resume.dhm")

@@ -51,8 +51,8 @@ def fit(
     pair_files : PairFiles, optional
         Which rows belong together. By default row r of every view is one object.
     learning : LearningOptions, optional
-        By default from all rows with the methods "diff" and "kernel", which read large files in blocks; with the
-        others from at most 50,000 objects.
+        By default from all rows with the methods "refined", "diff" and "kernel", which read large files in blocks;
+        with "boosted", and with "refined" and more than 4,096 features, from at most 50,000 objects.
     overwrite : bool
         Replace an existing model.
     progress : function, optional
@@ -76,9 +76,10 @@ def fit(
     check_model_output(out, overwrite, [*views.values(), *pair_files.names()])
     hasher = make_hasher(learning)
     files = {name: open_features(os.fspath(source)) for name, source in views.items()}
-    sample = learning.sample_size(0 if learns_in_blocks(hasher) else SAMPLE)
+    in_blocks = learns_in_blocks(hasher, files)
+    sample = learning.sample_size(0 if in_blocks else SAMPLE)
     # Calibration needs all rows in memory: in blocks it is left out, unless it was asked for.
-    if not sample and not learning.calibrate and are_large(files) and learns_in_blocks(hasher):
+    if not sample and not learning.calibrate and are_large(files) and in_blocks:
         with naming_bad_rows(files.values()):
             learned = learn_blocks(hasher, files, pair_files, progress=progress)
     else:

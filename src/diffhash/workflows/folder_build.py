@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse
@@ -16,14 +15,14 @@ from ..hashers import BaseHasher
 from ..model import HashModel
 from ..pairs import Pairs
 from ..types import FloatArray
+from .build_target import BuildTarget
 from .captions import Caption, CaptionedPictures, read_captions
 from .folder_rows import ROWS_IN_BLOCK, caption_rows, picture_rows
 from .kept_work import InterruptedBuild, KeptWork, fingerprint, kept_path, load_kept, save_kept
 from .learn_model import Learned, learn, make_hasher
 from .model_files import describe_model
-from .new_collection import add_rows, new_collection
+from .new_collection import add_rows
 from .options import SAMPLE, FileName, LearningOptions, OptionError, PictureKind, check_type
-from .outputs import check_collection_output
 from .picture_reader import PictureReader
 from .progress import Progress, StepCounter
 from .results import BuildResult
@@ -71,8 +70,9 @@ def build_folder(
         Pictures, also in its subfolders.
     captions : table (.csv, .jsonl, .parquet)
         Names of pictures, relative to the folder or absolute, and captions. The other columns are stored too.
-    out : file
-        The new collection (.dh).
+    out : file or address
+        The new collection (.dh), or the address of one on a server. There it is incomplete after an error or an
+        interrupt: build it again with ``overwrite``.
     file_column, caption_column : str, optional
         Columns of the table. By default they are found by their names.
     kind : PictureKind or its value
@@ -103,12 +103,13 @@ def build_folder(
     (3, '3 pairs')
     """
     start = time.perf_counter()
-    out = Path(out)
+    target = BuildTarget(out, overwrite)
+    beside = target.beside
     learning = LearningOptions() if learning is None else learning
     check_type(learning, "learning", LearningOptions)
     if kind not in list(PictureKind):
         raise OptionError(f"`kind` must be one of {', '.join(PictureKind)}, got {kind!r}")
-    check_collection_output(out, overwrite, [captions])
+    target.check([captions])
     hasher = make_hasher(learning)
     data = read_captions(
         images, captions, file_column=file_column, caption_column=caption_column, skip=skip, encoding=encoding
@@ -116,7 +117,7 @@ def build_folder(
     _check_enough(data.captions, captions)
     reader = PictureReader(data.pictures, PictureKind(kind), thumbnails, skip)
     mark = fingerprint(data, {"kind": str(kind), "thumbnails": thumbnails, "learning": asdict(learning)})
-    kept = load_kept(out, mark, reader.featurizer.n_features)
+    kept = load_kept(beside, mark, reader.featurizer.n_features)
     state = _State(reader)
     if kept is not None:
         state.continue_from(kept)
@@ -125,24 +126,25 @@ def build_folder(
         _check_enough(sample.captions, captions)
         if state.learned is None:
             state.learned = _learn(hasher, reader, sample, learning.calibrate, progress)
-        n_objects, data = _write(out, state.learned.model, data, state, progress)
+        n_objects, data = _write(target, state.learned.model, data, state, progress)
     except KeyboardInterrupt:
-        raise InterruptedBuild(state.keep(out, mark)) from None
+        raise InterruptedBuild(state.keep(target, mark)) from None
     # After an error it stays: when its cause is mended, the same call continues from there.
-    kept_path(out).unlink(missing_ok=True)
+    kept_path(beside).unlink(missing_ok=True)
     return BuildResult(
-        path=out,
+        path=target.shown,
         objects=n_objects,
         model=describe_model(state.learned.model),
         learned_from=state.learned.learned_from,
         left_out=data.n_left_out,
         seconds=time.perf_counter() - start,
-        size=out.stat().st_size,
+        size=target.size,
         calibrated=state.learned.model.calibration is not None,
         uncaptioned=data.n_uncaptioned,
         unreadable=dict(reader.broken),
         notes=(
             *data.notes,
+            *target.notes,
             *([] if kept is None else [f"Continued an interrupted build: {kept.described()} were kept."]),
         ),
     )
@@ -177,9 +179,9 @@ class _State:
         if self.reader.thumbnails:
             self.thumbnails.update((name, self.reader.thumbnails_by_name[name]) for name in names)
 
-    def keep(self, out: Path, mark: str) -> str:
+    def keep(self, target: BuildTarget, mark: str) -> str:
         """Keep the work in a file beside the output; gives what to say."""
-        unchanged = f"{out} was not {'changed' if out.exists() else 'written'}"
+        unchanged, out = target.fate(), target.beside
         if not self.pictures:
             return f"interrupted. Nothing was kept, and {unchanged}"
         learned = self.learned
@@ -284,7 +286,7 @@ def _fit_words(texts: list[str]) -> TfidfFeatures:
 
 
 def _write(
-    out: Path,
+    target: BuildTarget,
     model: HashModel,
     data: CaptionedPictures,
     state: _State,
@@ -292,7 +294,7 @@ def _write(
 ) -> tuple[int, CaptionedPictures]:
     """Write the collection; gives the number of objects, and the data without broken pictures."""
     reader, features = state.reader, dict(zip(state.pictures, state.features, strict=False))
-    with new_collection(out, model, words=_WORD_FIELDS) as collection:
+    with target.new(model, words=_WORD_FIELDS) as collection:
         counter = StepCounter(progress, "adding pictures", len(data.pictures), "pictures")
         for _ in add_rows(collection, picture_rows(model, data, reader, features, counter), "image"):
             pass

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..model import HashModel
 from ..stores import Collection
+from ..stores.engine_store import EngineStore
 from ..types import FloatArray
 from .captions import Caption, CaptionedPictures
 from .new_collection import Rows
@@ -94,7 +95,7 @@ def object_ids(data: CaptionedPictures) -> list[str]:
     return [*data.pictures, *(_caption_id(caption.picture, n) for caption, n in numbered if n > 1)]
 
 
-def old_captions(store: Collection, data: CaptionedPictures) -> tuple[list[str], list[str]]:
+def old_captions(store: Collection | EngineStore, data: CaptionedPictures) -> tuple[list[str], list[str]]:
     """What replaced pictures no longer have: pictures without a caption now, and ids of surplus captions."""
     counts = Counter(caption.picture for caption in data.captions)
     surplus = []

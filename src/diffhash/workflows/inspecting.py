@@ -16,9 +16,10 @@ from ..model import HashModel
 from ..search import HammingIndex
 from ..search.calibration import upper_rates
 from ..stores import Collection
+from ..stores.address import is_url
 from .feature_files import find_not_finite
 from .file_kinds import FileKind, file_kind
-from .model_files import describe_model
+from .model_files import describe_model, open_store
 from .options import FileName
 from .results import FileInfo, ModelInfo, VerifyResult
 
@@ -26,7 +27,9 @@ __all__ = ["info", "verify"]
 
 
 def info(file: FileName) -> FileInfo:
-    """Tell what a file is, from its beginning. Tables are read as a whole to count their rows.
+    """Tell what a file is, from its beginning; or what a collection on a server is, from its address.
+
+    Tables are read as a whole to count their rows.
 
     Examples
     --------
@@ -36,6 +39,8 @@ def info(file: FileName) -> FileInfo:
     >>> info(path).kind, info(path).details
     ('codes', {'rows': 7, 'bytes': 3, 'bits': 'at most 24'})
     """
+    if is_url(file):
+        return _store_info(file)
     kind, source = file_kind(file)
     model: ModelInfo | None = None
     if kind is FileKind.model:
@@ -115,6 +120,25 @@ def _collection_info(source: Source) -> tuple[ModelInfo | None, dict[str, Any]]:
     return model, {"objects": stats["n_objects"], **rest, **report}
 
 
+def _store_info(address: FileName) -> FileInfo:
+    with open_store(address) as store:
+        stats: Any = store.stats()
+        report: dict[str, Any] = {"model": "none, codes from elsewhere", "bits": store.n_bits}
+        model: ModelInfo | None = None
+        if store.has_model:
+            model, report = describe_model(store.model), _report_of(store.model)
+    facts = {"objects": stats.n_objects, "codes": stats.n_codes, "id_kind": stats.id_kind}
+    if stats.fused_modality:
+        facts["fused_modality"] = stats.fused_modality
+    return FileInfo(
+        stats.address,
+        f"collection in {stats.engine}",
+        stats.size,
+        model,
+        {**facts, **stats.details, **report},
+    )
+
+
 def _index_info(source: Source) -> dict[str, Any]:
     index = HammingIndex.load(source.path)
     return {"codes": len(index), "bits": index.n_bits}
@@ -161,7 +185,7 @@ def _is_matrix(shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
 
 
 def verify(file: FileName) -> VerifyResult:
-    """Read a whole file and check it.
+    """Read a whole file, or a collection on a server, and check it.
 
     Models and collections are checked against their checksums and their own structure. An index
     (.dhi) has no checksum: only its structure is checked. Feature files are checked for rows that
@@ -180,6 +204,9 @@ def verify(file: FileName) -> VerifyResult:
     >>> verify(path).ok
     False
     """
+    if is_url(file):
+        with open_store(file) as store:
+            return VerifyResult(store.address, "collection", store.verify().problems)
     kind, source = file_kind(file)
     if kind is FileKind.faiss:
         raise InputFileError(f"{source} is a FAISS index. diffhash does not check this kind of file.")

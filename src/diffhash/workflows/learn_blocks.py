@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..files import FeatureFile
 from ..files.rows import FileRows
-from ..hashers import BaseHasher
+from ..hashers import BaseHasher, RefinedHash
 from ..hashers.spectral import SpectralHasher
 from ..hashers.training_data import block_source
 from .feature_files import check_not_empty
@@ -22,8 +22,10 @@ __all__ = ["are_large", "learn_blocks", "learns_in_blocks"]
 IN_MEMORY_BYTES = 1 << 28
 
 
-def learns_in_blocks(hasher: BaseHasher) -> bool:
-    """Whether a method learns from all rows without having them in memory."""
+def learns_in_blocks(hasher: BaseHasher, files: Mapping[str, FeatureFile]) -> bool:
+    """Whether a method learns from all rows of the files without having them in memory."""
+    if isinstance(hasher, RefinedHash):
+        return max(file.n_features for file in files.values()) <= RefinedHash.max_summed_features
     return isinstance(hasher, SpectralHasher)
 
 

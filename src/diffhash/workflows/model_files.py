@@ -8,6 +8,9 @@ from ..input_files import check_regular_file, reading
 from ..model import HashModel
 from ..model.file import is_model_file
 from ..stores import Collection
+from ..stores import open as open_address
+from ..stores.address import is_url, shown_address
+from ..stores.engine_store import EngineStore
 from .file_kinds import FileKind, file_kind, foreign_kind
 from .options import FileName, OptionError
 from .results import ModalityInfo, ModelInfo
@@ -18,11 +21,15 @@ __all__ = [
     "describe_model",
     "load_model",
     "open_collection",
+    "open_store",
 ]
 
 
 def load_model(name: FileName) -> HashModel:
-    """The model in a model file or in a collection."""
+    """The model in a model file or in a collection, which may be on a server."""
+    if is_url(name):
+        with open_store(name) as store:
+            return store.model
     kind, source = file_kind(name)
     if kind is FileKind.collection:
         with Collection.open(source.path) as collection:
@@ -34,8 +41,18 @@ def load_model(name: FileName) -> HashModel:
     )
 
 
+def open_store(name: FileName, *, writable: bool = False) -> Collection | EngineStore:
+    """Open a collection, in a file or on a server."""
+    return open_address(name, writable=writable) if is_url(name) else open_collection(name, writable=writable)
+
+
 def open_collection(name: FileName, *, writable: bool = False) -> Collection:
-    """Open a collection. The error for a file of another kind says what it is."""
+    """Open a collection in a file. The error for a file of another kind says what it is."""
+    if is_url(name):
+        raise OptionError(
+            f"{shown_address(name)} is on a server, and a file is needed here. Copy it first: "
+            f"diffhash copy ADDRESS FILE"
+        )
     with reading(name, InputFileError):
         check_regular_file(name, InputFileError)
     try:

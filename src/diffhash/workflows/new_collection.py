@@ -16,6 +16,7 @@ from ..atomic_write import remove_stale_parts, replacing
 from ..errors import CollectionBusyError, InputFileError
 from ..model import HashModel
 from ..stores import Collection
+from ..stores.engine_store import EngineStore
 from ..stores.sqlite.lock import LOGS, WriterLock
 from ..stores.sqlite.schema import COLLECTION_FILE
 from ..types import CodeArray
@@ -91,7 +92,7 @@ def rows_of(
 
 
 def add_rows(
-    collection: Collection, blocks: Iterable[Rows], modality: str, *, replace: bool = False
+    collection: Collection | EngineStore, blocks: Iterable[Rows], modality: str, *, replace: bool = False
 ) -> Iterator[int]:
     """Add rows in large writes, or replace those that exist. After each write this gives the number of rows in it."""
     # Codes of a new encoder join those of the modality that it stands for.
@@ -107,7 +108,7 @@ def add_rows(
         yield _write(collection, waiting, modality, replace)
 
 
-def _write(collection: Collection, blocks: list[Rows], modality: str, replace: bool) -> int:
+def _write(collection: Collection | EngineStore, blocks: list[Rows], modality: str, replace: bool) -> int:
     codes = np.concatenate([rows.codes for rows in blocks])
     ids = [value for rows in blocks for value in rows.ids]
     payloads: list[dict[str, Any] | None] | None = None

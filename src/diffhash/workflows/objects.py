@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from ..errors import UnknownIdError
 from ..files import read_ids
 from ..stores import Collection, Item
-from .model_files import open_collection
+from ..stores.address import shown_address
+from ..stores.engine_store import EngineStore
+from .model_files import open_store
 from .options import FileName, OptionError
-from .results import DeleteResult, GetResult
+from .results import DeleteResult, GetResult, shown_path
 
 __all__ = ["delete", "get", "stored_id"]
 
 _WHOLE = re.compile(r"-?[0-9]{1,19}")
 
 
-def stored_id(store: Collection, given: int | str) -> int | str:
+def stored_id(store: Collection | EngineStore, given: int | str) -> int | str:
     """An id as it is stored: "3" is a number in a collection whose ids are numbers."""
     text = str(given)
     return int(text) if store.id_kind == "int" and _WHOLE.fullmatch(text) else text
@@ -29,7 +30,7 @@ def get(collection: FileName, ids: Sequence[int | str], *, modality: str | None 
 
     Parameters
     ----------
-    collection : collection (.dh)
+    collection : collection (.dh), or the address of one
     ids : list of ids
         "3" is a number if the ids of the collection are numbers.
     modality : str, optional
@@ -54,15 +55,15 @@ def get(collection: FileName, ids: Sequence[int | str], *, modality: str | None 
     """
     if not ids:
         raise OptionError("give at least one id")
-    with open_collection(collection) as store:
+    with open_store(collection) as store:
         _check_modality(store, modality)
         wanted = [stored_id(store, value) for value in ids]
         unknown = [value for value in wanted if value not in store]
         if unknown:
             listed = ", ".join(map(repr, unknown[:10]))
-            raise UnknownIdError(f"{collection} has no object with the id {listed}.")
+            raise UnknownIdError(f"{shown_address(collection)} has no object with the id {listed}.")
         items: list[Item] = store.get(wanted, modality=modality)
-    return GetResult(Path(collection), tuple(items))
+    return GetResult(shown_path(collection), tuple(items))
 
 
 def delete(
@@ -76,7 +77,7 @@ def delete(
 
     Parameters
     ----------
-    collection : collection (.dh)
+    collection : collection (.dh), or the address of one
     ids : list of ids
         "3" is a number if the ids of the collection are numbers.
     id_file : file, optional
@@ -100,16 +101,16 @@ def delete(
     listed = [*ids, *([] if id_file is None else read_ids(id_file))]
     if not listed:
         raise OptionError("give at least one id, or a file of `ids`")
-    with open_collection(collection, writable=True) as store:
+    with open_store(collection, writable=True) as store:
         _check_modality(store, modality)
         wanted = list(dict.fromkeys(stored_id(store, value) for value in listed))
         unknown = tuple(value for value in wanted if value not in store)
         known = [value for value in wanted if value in store]
         deleted = store.delete(known, modality=modality) if known else 0
-        return DeleteResult(Path(collection), deleted, unknown, len(store))
+        return DeleteResult(shown_path(collection), deleted, unknown, len(store))
 
 
-def _check_modality(store: Collection, modality: str | None) -> None:
+def _check_modality(store: Collection | EngineStore, modality: str | None) -> None:
     if modality is not None and modality not in store.modalities:
         raise OptionError(
             f"`modality`: the collection has no {modality!r}. It has {', '.join(store.modalities)}"

@@ -1,15 +1,30 @@
-"""What to tell people about a query: words and fields that do not exist, and why nothing was found."""
+"""What to know about a query: its modality, words and fields that do not exist, and why nothing was found."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from ..model import HashModel
+from ..search.calibration import FalseMatchLimit
 from ..stores import Collection, WordMatch
+from ..stores.engine_store import EngineStore
 
-__all__ = ["filter_notes", "no_match_reason", "word_notes"]
+__all__ = ["filter_notes", "no_match_reason", "raw_modalities", "takes_words", "why_nothing", "word_notes"]
 
 _MOST_NAMES = 8
+#: Kind of the featurizer of texts.
+_TEXT = "tfidf"
+
+
+def takes_words(featurizer: Any) -> bool:
+    """Whether a featurizer takes words. For other featurizers a string may be the name of a file."""
+    return bool(featurizer.kind == _TEXT)
+
+
+def raw_modalities(model: HashModel, *, words: bool) -> list[str]:
+    """Modalities whose featurizers take words, or those whose featurizers take something else: pictures."""
+    return [name for name, featurizer in model.featurizers.items() if takes_words(featurizer) == words]
 
 
 def word_notes(match: WordMatch) -> tuple[str, ...]:
@@ -54,7 +69,7 @@ def no_match_reason(match: WordMatch | None, known_words: bool) -> str | None:
     return f"no caption contains {listed}, and the model has learned no word like it"
 
 
-def filter_notes(store: Collection, where: Mapping[str, Any]) -> tuple[str, ...]:
+def filter_notes(store: Collection | EngineStore, where: Mapping[str, Any]) -> tuple[str, ...]:
     """A sentence about each field of a filter that no payload has."""
     notes = []
     for name, others in store.unknown_fields(where).items():
@@ -63,3 +78,16 @@ def filter_notes(store: Collection, where: Mapping[str, Any]) -> tuple[str, ...]
             note += f" Did you mean '{others[0]}'? Fields: {', '.join(sorted(others)[:_MOST_NAMES])}."
         notes.append(note)
     return tuple(notes)
+
+
+def why_nothing(limit: FalseMatchLimit, max_false_matches: float) -> str:
+    """Why nothing was found within the radius that a promise allows."""
+    if limit.radius < 0:
+        return (
+            f"even items with the same code as a query would be wrong too often ({limit.false_matches:.3g} wrong hits "
+            f"per query, {max_false_matches:g} allowed)"
+        )
+    return (
+        f"no item is within distance {limit.radius}, and beyond it there would be more than {max_false_matches:g} "
+        "wrong hits per query"
+    )

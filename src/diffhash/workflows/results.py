@@ -6,12 +6,15 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..stores.address import is_url, shown_address
+
 if TYPE_CHECKING:
     from ..stores import Item
 
 __all__ = [
     "AddResult",
     "BuildResult",
+    "CopyResult",
     "DeleteResult",
     "EncodeResult",
     "ExportResult",
@@ -24,7 +27,13 @@ __all__ = [
     "Result",
     "UpgradeResult",
     "VerifyResult",
+    "shown_path",
 ]
+
+
+def shown_path(name: Any) -> Path | str:
+    """Where a collection is: the path of a file, or an address without its password."""
+    return shown_address(name) if is_url(name) else Path(name)
 
 
 class Result:
@@ -144,7 +153,7 @@ class BuildResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     objects : int
         Objects in the collection.
     model : ModelInfo
@@ -153,8 +162,8 @@ class BuildResult(Result):
     left_out : int
         Rows and pictures that were left out.
     seconds : float
-    size : int
-        Bytes of the file.
+    size : int or None
+        Bytes of the file, or of the tables; None if the server cannot tell.
     calibrated : bool
         Whether the model can give chances and promises.
     uncaptioned : int
@@ -165,13 +174,13 @@ class BuildResult(Result):
         For people: what was guessed, or continued.
     """
 
-    path: Path
+    path: Path | str
     objects: int
     model: ModelInfo
     learned_from: str
     left_out: int
     seconds: float
-    size: int
+    size: int | None
     calibrated: bool = False
     uncaptioned: int = 0
     unreadable: dict[str, str] = field(default_factory=dict)
@@ -184,7 +193,7 @@ class AddResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     added : int
         New objects.
     replaced : int
@@ -196,7 +205,7 @@ class AddResult(Result):
     seconds : float
     """
 
-    path: Path
+    path: Path | str
     added: int
     replaced: int
     objects: int
@@ -213,7 +222,7 @@ class DeleteResult(Result):
 
     Attributes
     ----------
-    path : Path
+    path : Path, or str if it is an address
     deleted : int
         Objects that had something to remove.
     unknown : tuple of ids
@@ -222,7 +231,7 @@ class DeleteResult(Result):
         Objects in the collection now.
     """
 
-    path: Path
+    path: Path | str
     deleted: int
     unknown: tuple[int | str, ...]
     objects: int
@@ -232,7 +241,7 @@ class DeleteResult(Result):
 class GetResult(Result):
     """Objects of a collection."""
 
-    path: Path
+    path: Path | str
     items: tuple[Item, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -289,8 +298,8 @@ class FileInfo(Result):
     file : str
     kind : str
         "model", "collection", "index", "FAISS index", "codes", "features", "array", "arrays" or "table".
-    size : int
-        Bytes of the file.
+    size : int or None
+        Bytes of the file, or of the tables; None if the server cannot tell.
     model : ModelInfo or None
         The model, if the file contains one.
     details : dict
@@ -299,9 +308,38 @@ class FileInfo(Result):
 
     file: str
     kind: str
-    size: int
+    size: int | None
     model: ModelInfo | None
     details: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class CopyResult(Result):
+    """A collection that was copied.
+
+    Attributes
+    ----------
+    source, target : str
+        Paths, or addresses without passwords.
+    objects, codes : int
+        How many there are.
+    written : int
+        Objects that were written; with ``resume`` those that were missing or different.
+    checksum : str
+        Checksum of ids, codes and payloads. It does not depend on their order.
+    checked : bool
+        Whether the target was read and compared.
+    seconds : float
+    """
+
+    source: str
+    target: str
+    objects: int
+    codes: int
+    written: int
+    checksum: str
+    checked: bool
+    seconds: float
 
 
 @dataclass(frozen=True)

@@ -16,25 +16,23 @@ from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..input_files import check_regular_file, reading
 from ..model import HashModel
-from ..search.calibration import FalseMatchLimit
 from ..stores import Collection
-from .model_files import check_calibrated, choose_modality, open_collection
+from ..stores.engine_store import EngineStore
+from .model_files import check_calibrated, choose_modality, open_store
 from .objects import stored_id
 from .options import FileName, FileNames, OptionError, check_count, check_files
 from .outputs import check_page_output
-from .query_notes import filter_notes, no_match_reason, word_notes
+from .query_notes import filter_notes, no_match_reason, raw_modalities, takes_words, why_nothing, word_notes
 from .search_results import QueryResult
 
 __all__ = ["search", "search_to_page"]
 
-#: Kind of the featurizer of texts.
-_TEXT = "tfidf"
 #: What a result calls the modality of words that are only matched with captions.
 _WORDS = "words"
 
 
 def search(
-    collection: FileName | Collection,
+    collection: FileName | Collection | EngineStore,
     *,
     text: str | None = None,
     image: FileName | None = None,
@@ -56,7 +54,7 @@ def search(
 
     Parameters
     ----------
-    collection : file, or an open Collection
+    collection : file, address, or an open store
     text : str
         Words.
     image : file
@@ -146,7 +144,7 @@ def search(
             options |= {"into": into or _default_into(store, asked), "rank": rank}
             known_words = text is None or _words_are_known(store.model, text, raw)
             if len(asked) > 1:
-                check_calibrated(store.model, store.path)
+                check_calibrated(store.model, store.address)
                 if vectors:
                     made = {name: store.model.featurize(given, modality=name) for name, given in raw.items()}
                     hits = store.search({**vectors, **made}, **options)
@@ -166,7 +164,9 @@ def search(
             notes += filter_notes(store, where)
         if reason is None and max_false_matches is not None and not all(hits):
             limit = store.match_limit(max_false_matches, modality=asked[0], into=options["into"], where=where)
-            reason = _why_nothing(limit, max_false_matches)
+            reason = why_nothing(limit, max_false_matches)
+        elif reason is None and radius is not None and not any(hits):
+            reason = f"no item is within distance {radius}"
     return QueryResult(
         query=_shown_query([text, image, vector, item]),
         modality="+".join(asked),
@@ -175,18 +175,6 @@ def search(
         known_words=known_words,
         notes=notes,
         reason=reason,
-    )
-
-
-def _why_nothing(limit: FalseMatchLimit, max_false_matches: float) -> str:
-    if limit.radius < 0:
-        return (
-            f"even items with the same code as a query would be wrong too often ({limit.false_matches:.3g} wrong hits "
-            f"per query, {max_false_matches:g} allowed)"
-        )
-    return (
-        f"no item is within distance {limit.radius}, and beyond it there would be more than {max_false_matches:g} "
-        "wrong hits per query"
     )
 
 
@@ -231,7 +219,7 @@ def _words_are_known(model: HashModel, text: str, raw: Mapping[str, Any]) -> boo
     return bool(abs(model.featurize([text], modality=name)).sum())
 
 
-def _default_into(store: Collection, asked: tuple[str, ...]) -> str:
+def _default_into(store: Collection | EngineStore, asked: tuple[str, ...]) -> str:
     """Fused codes for a fused query, if there are some; otherwise the first modality that the query has not."""
     if store.fused_modality is not None and (len(asked) > 1 or asked[0] == store.fused_modality):
         return store.fused_modality
@@ -245,7 +233,7 @@ def _shown_query(values: list[Any]) -> str:
 
 
 def search_to_page(
-    collection: FileName | Collection,
+    collection: FileName | Collection | EngineStore,
     page: FileName,
     render: Callable[..., str],
     *,
@@ -257,7 +245,7 @@ def search_to_page(
 
     Parameters
     ----------
-    collection : file, or an open Collection
+    collection : file, address, or an open store
     page : file
     render : function
         Gives the HTML, as :func:`diffhash.report.search_page.search_page`. It gets ``remarks=`` if there are any.
@@ -296,10 +284,12 @@ def search_to_page(
     return result
 
 
-def _opened(collection: FileName | Collection) -> AbstractContextManager[Collection]:
-    if isinstance(collection, Collection):
+def _opened(
+    collection: FileName | Collection | EngineStore,
+) -> AbstractContextManager[Collection | EngineStore]:
+    if isinstance(collection, Collection | EngineStore):
         return nullcontext(collection)
-    return open_collection(collection)
+    return open_store(collection)
 
 
 def _check_types(**values: Any) -> None:
@@ -316,14 +306,14 @@ def _check_types(**values: Any) -> None:
             raise OptionError(f"`{name}` must be {kinds}, got {type(value).__name__}")
 
 
-def _has_only_words(store: Collection, words: bool | None) -> bool:
+def _has_only_words(store: Collection | EngineStore, words: bool | None) -> bool:
     """Whether a text can be matched with captions, but not be encoded."""
     featurizers = store.model.featurizers.values() if store.has_model else ()
-    texts = any(featurizer.kind == _TEXT for featurizer in featurizers)
+    texts = any(takes_words(featurizer) for featurizer in featurizers)
     return words is not False and not texts and bool(store.word_fields)
 
 
-def _modality_of_item(store: Collection, item: int | str) -> str:
+def _modality_of_item(store: Collection | EngineStore, item: int | str) -> str:
     """The modality of fused codes if an object has one, or else the first one in which it has a code."""
     found = store.get([item])[0]
     if store.fused_modality in found.modalities:
@@ -331,12 +321,12 @@ def _modality_of_item(store: Collection, item: int | str) -> str:
     return next((name for name in store.modalities if name in found.modalities), store.modalities[0])
 
 
-def _separate(store: Collection) -> list[str]:
+def _separate(store: Collection | EngineStore) -> list[str]:
     """The modalities without the one of fused codes."""
     return [name for name in store.modalities if name != store.fused_modality]
 
 
-def _check_known(store: Collection, modality: str | None, option: str) -> None:
+def _check_known(store: Collection | EngineStore, modality: str | None, option: str) -> None:
     if modality is not None and modality not in store.modalities:
         known = ", ".join(store.modalities)
         raise OptionError(f"`{option}`: the collection has no {modality!r}. It has {known}")
@@ -349,8 +339,7 @@ def _modality_of_vectors(model: HashModel, file: FileName, vectors: Any) -> str:
 
 
 def _modality_of_raw(model: HashModel, *, words: bool) -> str:
-    kinds = {name: featurizer.kind for name, featurizer in model.featurizers.items()}
-    matching = [name for name, kind in kinds.items() if (kind == _TEXT) == words]
+    matching = raw_modalities(model, words=words)
     if len(matching) == 1:
         return matching[0]
     what = "words" if words else "pictures"

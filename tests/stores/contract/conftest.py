@@ -20,9 +20,26 @@ def memory_address(_folder, _server):
     return "memory://"
 
 
+def postgres_address(folder, server):
+    return server.address(collection=folder.name)
+
+
+def milvus_address(folder, server):
+    return server.address(folder.name)
+
+
 #: By engine: a function that gives the address of a new store from an empty folder and the server,
 #: and the fixture of the server; None if there is none.
-ENGINES = {"collection": (file_address, None), "memory": (memory_address, None)}
+ENGINES = {
+    "collection": (file_address, None),
+    "memory": (memory_address, None),
+    "postgresql": (postgres_address, "postgres_server"),
+    "milvus": (milvus_address, "milvus_server"),
+}
+
+
+#: Engines that take seconds to make a store: tests of random cases have fewer of them there.
+SLOW = {"milvus"}
 
 
 @pytest.fixture(scope="session")
@@ -48,10 +65,11 @@ def make_store(request, hasher):
     made, folders = [], []
 
     def make(learned=hasher, **options):
-        folders.append(Path(tempfile.mkdtemp()))
+        folders.append(Path(tempfile.mkdtemp(prefix="store_")))
         made.append(dh.create(address_of(folders[-1], server), learned, **options))
         return made[-1]
 
+    make.is_slow = request.param in SLOW
     yield make
     for store in made:
         store.close()

@@ -125,4 +125,5 @@ class Machine(RuleBasedStateMachine):
 @pytest.mark.parametrize("as_strings", [False, True], ids=["numbers", "strings"])
 def test_a_store_behaves_like_a_dict(make_store, as_strings):
     machine = type("Machine", (Machine,), {"make_store": staticmethod(make_store), "as_strings": as_strings})
-    run_state_machine_as_test(machine, settings=settings(max_examples=60, stateful_step_count=30))
+    examples, steps = (2, 15) if make_store.is_slow else (60, 30)
+    run_state_machine_as_test(machine, settings=settings(max_examples=examples, stateful_step_count=steps))

@@ -66,12 +66,24 @@ def test_ids_are_of_one_kind(store):
     assert len(store) == 1
 
 
-@pytest.mark.parametrize("ids", [[-(2**63)], [2**63 - 1], [0, -1], np.array([7], dtype=np.uint8)])
+@pytest.mark.parametrize("ids", [[-(2**63)], [2**63 - 2], [0, -1], np.array([7], dtype=np.uint8)])
 def test_whole_numbers_of_64_bits_are_ids(store, ids):
     codes = random_codes(len(ids))
     assert store.add_codes(codes, modality="x", ids=ids) == list(ids)
     assert [item.id for item in store.get(ids)] == list(ids)
     assert store.search_codes(codes[:1], into="x", k=1)[0][0].id == ids[0]
+
+
+def test_the_largest_number_is_an_id_or_is_refused(store):
+    """Milvus keeps it and never returns it."""
+    codes = random_codes(1)
+    if store.capabilities.ordered:
+        assert store.add_codes(codes, modality="x", ids=[2**63 - 1]) == [2**63 - 1]
+        assert store.get([2**63 - 1])[0].id == 2**63 - 1
+    else:
+        with pytest.raises(InputError, match="largest number"):
+            store.add_codes(codes, modality="x", ids=[2**63 - 1])
+        assert len(store) == 0
 
 
 def test_bad_input_is_refused_and_changes_nothing(store):

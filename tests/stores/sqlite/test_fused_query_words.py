@@ -97,3 +97,13 @@ def test_words_without_a_text_are_refused(collection, pictures):
 def test_views_of_different_lengths_are_refused(collection, pictures):
     with pytest.raises(InputError):
         collection.search_raw({"image": pictures[:2], "text": ["striped"]}, into="image")
+
+
+def test_codes_decide_between_captions_that_match_equally_well(collection, pictures):
+    """All captions are two words long. Of those with the word, the ones like the picture come first."""
+    query = {"image": [pictures[42]], "text": ["a"]}
+
+    (hits,) = collection.search_raw(query, into="image", k=40)
+
+    assert {hit.found_by for hit in hits} == {"both"}
+    assert [hit.distance for hit in hits] == sorted(hit.distance for hit in hits)

@@ -13,9 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...learning.block_difference import BlockMatrix
 from ...pairs.couples import ResolvedCouples
 
-__all__ = ["multiply_weights", "need_factors"]
+__all__ = ["multiply_blocks", "multiply_weights", "need_factors"]
 
 #: Added to p (1 - p), which is at most 1/4: no couple is forgotten.
 _LEAST_NEED = 0.02
@@ -56,3 +57,9 @@ def multiply_weights(couples: ResolvedCouples, factors: Mapping[tuple[int, int],
         couples,
         couples=tuple(replace(c, weight=c.weight * factors.get(c.sides, 1.0)) for c in couples),
     )
+
+
+def multiply_blocks(matrix: BlockMatrix, factors: Mapping[tuple[int, int], float]) -> BlockMatrix:
+    """The blocks of the couples times their factors; blocks without a factor stay as they are."""
+    blocks = {sides: factors.get(sides, 1.0) * block for sides, block in matrix.blocks.items()}
+    return BlockMatrix(matrix.sizes, blocks)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from ...errors import ParameterError, WeakModelWarning
+from ...learning.batches import Source, SourceForm
 from ...learning.class_scores import RIDGES
+from ...learning.one_batch import one_batch
 from ...maps import FeatureMap, KernelMap
 from ...maps.representation import METRICS
 from ...model import FitReport, HashModel
@@ -21,6 +23,7 @@ from ..training_data import Learned, TrainingData
 from .fit_options import FitOptions, RefinedFit, ViewOptions
 from .label_fit import classes_are_tiny, fit_labels, list_pairs_of_tiny_classes
 from .pair_fit import fit_pairs
+from .row_survey import MAX_SUMMED_FEATURES, has_wide_views, learns_at_once, survey_rows, without_roots
 
 __all__ = ["RefinedHash"]
 
@@ -114,8 +117,12 @@ class RefinedHash(BaseHasher):
     their weights; each couple uses the rows that it has. If one couple has no labels, or tiny classes, all are
     learned from as pairs. ``report_.notes`` has the score of each couple.
 
-    Comparisons use a sample of bounded size, so the time is linear in the number of objects. Codes are not
-    nested: the first bits of a long code are not the code of a shorter model.
+    With more than 20,000 objects (fewer if a view has more than 1,677 features), settings and bits are learned from a
+    sample of this size, and the regressions to labels, or the directions of pairs, from sums over all objects. So the
+    time is linear in the number of objects, and :meth:`fit_batches` gives the same model. With more than 4,096 features
+    all objects are used at once.
+
+    Codes are not nested: the first bits of a long code are not the code of a shorter model.
 
     Examples
     --------
@@ -131,6 +138,8 @@ class RefinedHash(BaseHasher):
 
     extra_attributes = ("losses",)
     learns_from_all_rows = True
+    #: With more features than this, ``fit_batches`` collects all rows in memory.
+    max_summed_features: ClassVar[int] = MAX_SUMMED_FEATURES
     callbacks = ("progress",)
 
     def __init__(
@@ -215,30 +224,62 @@ class RefinedHash(BaseHasher):
             raise ParameterError(f"{caller}: progress must be a function or None, got {self.progress!r}.")
 
     def _learn(self, data: TrainingData) -> Learned:
-        views, who = list(data.views.values()), [f"{self._caller}: modality {m!r}" for m in data.modalities]
+        views = list(data.views.values())
         couples = data.couples
         by_label = all(c.pairs.labelled and not classes_are_tiny(c.pairs) for c in couples)
         if not by_label:
             couples = list_pairs_of_tiny_classes(couples)
+        source = one_batch(data.modalities, views, couples)
+        if not learns_at_once(source.form):
+            return self._learn_from(source)
         learn = fit_labels if by_label else fit_pairs
-        options = self._options(data, by_label=by_label)
-        fitted = learn(views, couples, options, progress=self.progress, who=who)
+        options = self._options(data.modalities, by_label=by_label)
+        fitted = learn(views, couples, options, progress=self.progress, who=self._who(data.modalities))
+        return self._learned(data.modalities, fitted, _measure(data.couples))
+
+    def _learn_from(self, source: Source) -> Learned:
+        """Learn in passes over a source: settings and bits on a sample, regressions or directions from all rows."""
+        if has_wide_views(source.form):
+            return super()._learn_from(source)
+        rows = survey_rows(source, need_negatives=self._needs_negatives(), caller=self._caller)
+        modalities = source.form.modalities
+        if isinstance(rows, TrainingData):
+            return self._learn(rows)
+        by_label = rows.labelled is not None
+        options = without_roots(
+            self._options(modalities, by_label=by_label), rows.low, modalities, caller=self._caller
+        )
+        views, couples, progress, who = rows.views, rows.couples, self.progress, self._who(modalities)
+        if rows.labelled is not None:
+            fitted = fit_labels(views, couples, options, progress=progress, who=who, all_rows=rows.labelled)
+        else:
+            fitted = fit_pairs(views, couples, options, progress=progress, who=who, all_rows=rows.paired)
+        return self._learned(modalities, fitted, _measure(rows.couples))
+
+    def count_passes(self, form: SourceForm) -> int:
+        """Number of times that a source is read: once if all rows are known to fit into the sample, otherwise twice."""
+        return 1 if learns_at_once(form) else 2
+
+    def _who(self, modalities: Sequence[str]) -> list[str]:
+        return [f"{self._caller}: modality {m!r}" for m in modalities]
+
+    def _learned(self, modalities: tuple[str, ...], fitted: RefinedFit, measure: str) -> Learned:
         self._warn_if_weak(fitted)
-        maps = dict(zip(data.modalities, fitted.maps, strict=True))
+        maps = dict(zip(modalities, fitted.maps, strict=True))
         report = FitReport(
             fitted.chosen,
-            _measure(data.couples),
+            measure,
             fitted.score,
             fitted.chance,
             tuple(fitted.tried),
-            (*self._notes(maps), *_couple_notes(data.modalities, fitted)),
-            fitted.parameters(data.modalities),
+            (*self._notes(maps), *_couple_notes(modalities, fitted)),
+            fitted.parameters(modalities),
         )
         extra = {"losses": np.array(fitted.losses), "report": report.to_array()}
         return Learned(
             maps,
-            dict(zip(data.modalities, fitted.projections, strict=True)),
-            dict(zip(data.modalities, fitted.thresholds, strict=True)),
+            dict(zip(modalities, fitted.projections, strict=True)),
+            dict(zip(modalities, fitted.thresholds, strict=True)),
             extra,
         )
 
@@ -252,9 +293,9 @@ class RefinedHash(BaseHasher):
             second._check_parameters()
         return second
 
-    def _options(self, data: TrainingData, *, by_label: bool) -> FitOptions:
+    def _options(self, modalities: tuple[str, ...], *, by_label: bool) -> FitOptions:
         """The choices that the parameters leave open."""
-        caller, modalities = self._caller, data.modalities
+        caller = self._caller
         default, views = ViewOptions(), []
         ridges = tuple(RIDGES) if by_label else default.ridges
         by_name = {
@@ -313,7 +354,7 @@ class RefinedHash(BaseHasher):
                 f"{fitted.score:.3f}, by chance {fitted.chance:.3f}). Check that the rows of the views and "
                 "the labels or pairs are in the same order. If they are, give more objects or other features.",
                 WeakModelWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     @property

@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from ...maps import FeatureMap
 from ...maps.kernel import never_negative
-from ...maps.representation import Representation
+from ...maps.representation import HISTOGRAM_METRICS, Representation
 from ...model import Tried
 from ...types import FloatArray
 
@@ -24,8 +24,6 @@ __all__ = [
 
 #: Called with the share of the work that is done, 0 to 1, and what is being done.
 FitProgress = Callable[[float, str], None]
-#: Metrics of features that are never negative.
-_HISTOGRAM_METRICS = ("hellinger", "root-cosine")
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class ViewOptions:
         """
         metrics = self.metrics
         if len(metrics) > 1 and not never_negative(X):
-            metrics = tuple(m for m in metrics if m not in _HISTOGRAM_METRICS) or metrics
+            metrics = tuple(m for m in metrics if m not in HISTOGRAM_METRICS) or metrics
         found = []
         for features in self.features:
             if features == "linear":

@@ -16,12 +16,15 @@ import numpy as np
 
 from ...learning.label_indicators import couple_indicators, label_indicators
 from ...learning.score_bits import without_constant_bits
+from ...maps import MappedView
 from ...pairs.couples import ResolvedCouples
 from ...pairs.resolved import ResolvedPairs, checked_pairs
 from ...types import FloatArray
+from .all_rows import LabelledRows
 from .fit_options import FitOptions, FitProgress, RefinedFit, ViewSetting
 from .score_layer import choose_layer
-from .view_choice import choose_views, draw_folds, labelled_pairs, scores_without_folds, targets_of
+from .view_choice import choose_views, draw_folds, known_rows, targets_of
+from .view_fit import ViewFit, fit_ridge
 
 __all__ = ["classes_are_tiny", "fit_labels", "list_pairs_of_tiny_classes"]
 
@@ -38,6 +41,7 @@ def fit_labels(
     *,
     progress: FitProgress | None,
     who: list[str],
+    all_rows: LabelledRows | None = None,
 ) -> RefinedFit:
     """Learn codes of any number of views from labels.
 
@@ -51,6 +55,9 @@ def fit_labels(
         Called as ``progress(share_done, message)``.
     who : list of str
         For each view, the prefix of error messages.
+    all_rows : LabelledRows, optional
+        Given if views and couples are only a sample. Settings and bits are learned from the sample, the final
+        regressions from sums over all rows.
 
     Examples
     --------
@@ -63,22 +70,24 @@ def fit_labels(
     True
     """
     report = progress or (lambda _done, _message: None)
-    indicators = label_indicators(couples)
+    indicators = label_indicators(couples) if all_rows is None else all_rows.sampled_indicators
     report(0.0, "comparing representations")
     fits, tried = choose_views(views, indicators, couples, options, report, who)
     targets = targets_of(fits)
     report(0.7, "comparing bits")
     rows, folds = draw_folds(couples.n_rows, _MAX_LAYER_ROWS, options)
-    scores = scores_without_folds(fits, views, indicators, targets, rows, folds)
-    among = labelled_pairs(couples, rows)
-    layer = choose_layer(scores, targets, among, folds, options, report)
+    known = known_rows(fits, views, indicators, couples, targets, rows, folds)
+    layer = choose_layer(known, targets, folds, options, report)
     tried += layer.tried
+    if all_rows is not None:
+        report(0.95, "summing over all rows")
+        fits = _fit_all_rows(fits, views, indicators, options, who, all_rows)
     projections: list[FloatArray] = []
     thresholds: list[FloatArray] = []
     for side, fit in enumerate(fits):
         weights = fit.regression.weights(fit.ridge, targets) @ layer.affine.weights[side]
         projection = np.asarray((fit.regression.directions @ weights).T, dtype=np.float64)
-        values = scores[side] @ layer.affine.weights[side] + layer.affine.offsets[side]
+        values = known.scores[side] @ layer.affine.weights[side] + layer.affine.offsets[side]
         offsets = without_constant_bits(layer.affine.offsets[side], values, options.min_share)
         projections.append(projection)
         thresholds.append(offsets - projection @ fit.regression.mean)
@@ -97,18 +106,48 @@ def fit_labels(
     )
 
 
-def classes_are_tiny(pairs: ResolvedPairs) -> bool:
+def _fit_all_rows(
+    fits: list[ViewFit],
+    views: list[Any],
+    indicators: list[Any],
+    options: FitOptions,
+    who: list[str],
+    all_rows: LabelledRows,
+) -> list[ViewFit]:
+    """Regressions of all rows instead of those of the sample, with the same maps.
+
+    Bits were learned from scores of the sample. They react to rounding errors as strongly as to other scores, and
+    sums over other batches differ by rounding errors; the regressions react only a little.
+    """
+    regressions = all_rows.regressions([fit.map for fit in fits], max_rank=options.max_rank, who=who)
+    return [
+        fit_ridge(fit, regression, MappedView(X, fit.map), labels, options.views[side], options)
+        for side, (fit, regression, X, labels) in enumerate(
+            zip(fits, regressions, views, indicators, strict=True)
+        )
+    ]
+
+
+def classes_are_tiny(pairs: ResolvedPairs, counts: tuple[FloatArray, FloatArray] | None = None) -> bool:
     """Whether most rows of a view share their labels with no other row of it.
 
     Class scores cannot be learned then, because a row that is left out leaves nothing of its class behind.
+
+    Parameters
+    ----------
+    pairs : ResolvedPairs
+        Made from labels.
+    counts : (array of shape (n,), array of shape (n',)), optional
+        How many rows each row of both views stands for; 1 by default.
     """
     groups = pairs.groups
     assert groups is not None
-    for labels in couple_indicators(groups)[: 1 if pairs.one_view else 2]:
-        sizes = np.asarray(labels.sum(axis=0)).reshape(-1)
+    for side, labels in enumerate(couple_indicators(groups)[: 1 if pairs.one_view else 2]):
+        weights = np.ones(labels.shape[0]) if counts is None else counts[side]
+        sizes = np.asarray(labels.T @ weights).reshape(-1)
         # A row is alone if no label of it has another row.
         accompanied = np.asarray(labels @ (sizes > 1)).reshape(-1) > 0
-        if accompanied.mean() < 0.5:
+        if np.average(accompanied, weights=weights) < 0.5:
             return True
     return False
 

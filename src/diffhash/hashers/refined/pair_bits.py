@@ -106,7 +106,10 @@ def rotated_settings(n_bits: int, n_found: int, held_out: FloatArray) -> list[Bi
         setting(min(n_useful, n_bits // 2), 0.5),
     ]
     if largest[0] > 0:
-        tried += [setting(n_useful, 1.0, held_out), setting(min(n_useful, n_bits), 0.5, held_out)]
+        few, half = min(n_useful, n_bits), min(n_useful, n_bits // 2)
+        tried += [setting(n_useful, 1.0, held_out), setting(few, 0.5, held_out)]
+        # With few bits, steep weights and few directions: each bit should depend on what partners share most.
+        tried += [setting(few, 1.0, held_out), setting(few, 2.0, held_out), setting(half, 1.0, held_out)]
     return list(dict.fromkeys(tried))
 
 

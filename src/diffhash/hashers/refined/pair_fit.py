@@ -8,6 +8,7 @@ chosen by searches among held-out objects. The plain rotated directions are alwa
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +18,10 @@ from ...learning.paired_directions import covariance_blocks, paired_directions
 from ...learning.score_bits import without_constant_bits
 from ...pairs.couples import ResolvedCouples
 from ...pairs.objects import hold_out_couples
+from ...threads import one_blas_thread
 from ...types import FloatArray
-from .couple_needs import multiply_weights, need_factors
+from .all_rows import PairedRows
+from .couple_needs import multiply_blocks, multiply_weights, need_factors
 from .couple_scores import CoupleScores, chance_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, RefinedFit, Tried
 from .pair_bits import Bits, BitSetting, fit_bits
@@ -44,6 +47,8 @@ _FEW_OBJECTS = 800
 _LINEAR_RANK, _KERNEL_RANK, _MAX_NUMBERS = 1024, 512, 1 << 27
 #: If rows are aligned, at most this many take part in the refinement.
 _MAX_REFINED_ROWS = 50_000
+#: In descriptions of bits for which couples are weighted by need.
+_BY_NEED = ", couples by need"
 
 
 def fit_pairs(
@@ -53,6 +58,7 @@ def fit_pairs(
     *,
     progress: FitProgress | None,
     who: list[str],
+    all_rows: PairedRows | None = None,
 ) -> RefinedFit:
     """Learn codes of any number of views from pairs without classes.
 
@@ -65,6 +71,9 @@ def fit_pairs(
         Called as ``progress(share_done, message)``.
     who : list of str
         For each view, the prefix of error messages.
+    all_rows : PairedRows, optional
+        Given if views and couples are only a sample. Settings and bits are learned from the sample, directions from
+        sums over all rows.
 
     Examples
     --------
@@ -83,34 +92,34 @@ def fit_pairs(
     tried: list[Tried] = []
     score = chance = None
     by_couple: CoupleScores = {}
-    bits, by_need = BitSetting(options.n_bits, 0.5), False
+    bits = BitSetting(options.n_bits, 0.5)
+    factors: dict[tuple[int, int], float] = {}
     if splits:
-        trials = [PairTrial(views, split, options.random_state, who) for split in splits]
-        of_directions = trials if len(couples) == 1 else trials[:2]
-        settings, tried = choose_directions(of_directions, views, options, report)
-        if len(couples) > 1:
-            settings = [*settings, *_with_larger_ridges(settings[0], options)]
-        trials = [trial for trial in trials if all(map(trial.can_fit, settings))]
-        if trials:
-            setting, bits, by_couple, score, of_bits = choose_bits(trials, settings, options, report)
-            tried += of_bits
+        # Trials are small and run in several threads of their own.
+        with one_blas_thread():
+            trials = [PairTrial(views, split, options.random_state, who) for split in splits]
+            of_directions = trials if len(couples) == 1 else trials[:2]
+            settings, tried = choose_directions(of_directions, views, options, report)
             if len(couples) > 1:
-                # Couples that have most to gain count more, if the mean over all couples then is higher.
-                factors = need_factors(couples, by_couple)
-                weighted = [trial.with_weights(factors) for trial in trials]
-                other = choose_bits(
-                    weighted, [best_when_refined(weighted, settings, options)], options, report
-                )
-                tried += [
-                    replace(each, description=f"{each.description}, couples by need") for each in other[-1]
-                ]
-                if other[3] > score:
-                    setting, bits, by_couple, score, _ = other
-                    couples, by_need = multiply_weights(couples, factors), True
-            chance = float(np.mean([_chance(trial.split.scored) for trial in trials]))
+                settings = [*settings, *_with_larger_ridges(settings[0], options)]
+            trials = [trial for trial in trials if all(map(trial.can_fit, settings))]
+            if trials:
+                setting, bits, by_couple, score, of_bits = choose_bits(trials, settings, options, report)
+                tried += of_bits
+                if len(couples) > 1:
+                    # Couples that have most to gain count more, if the mean over all couples then is higher.
+                    needs = need_factors(couples, by_couple)
+                    weighted = [trial.with_weights(needs) for trial in trials]
+                    refined = best_when_refined(weighted, settings, options)
+                    other = choose_bits(weighted, [refined], options, report)
+                    tried += [replace(each, description=each.description + _BY_NEED) for each in other[-1]]
+                    if other[3] > score:
+                        setting, bits, by_couple, score, _ = other
+                        factors = needs
+                chance = float(np.mean([_chance(trial.split.scored) for trial in trials]))
         del trials
     report(0.8, "fitting all objects")
-    fitted, losses = _final_fit(views, couples, setting, bits, options, who)
+    fitted, losses = _final_fit(views, couples, factors, setting, bits, options, who, all_rows)
     report(1.0, "done")
     maps, projections, thresholds = zip(*fitted, strict=True)
     return RefinedFit(
@@ -119,7 +128,7 @@ def fit_pairs(
         list(thresholds),
         tried,
         list(setting),
-        f"{bits}{', couples by need' if by_need else ''}",
+        f"{bits}{_BY_NEED if factors else ''}",
         score,
         chance,
         losses,
@@ -136,13 +145,15 @@ def _chance(couples: ResolvedCouples) -> float:
 def _final_fit(
     views: list[Any],
     couples: ResolvedCouples,
+    factors: Mapping[tuple[int, int], float],
     setting: DirectionSetting,
     bit_setting: BitSetting,
     options: FitOptions,
     who: list[str],
+    all_rows: PairedRows | None,
 ) -> tuple[list[tuple[Any, FloatArray, FloatArray]], list[float]]:
     """For each view map, projection and threshold; and the losses of the refinement."""
-    bases = []
+    couples, bases = multiply_weights(couples, factors), []
     for X, view, name in zip(views, setting, who, strict=True):
         rank = _LINEAR_RANK if view.representation.features == "linear" else _KERNEL_RANK
         landmarks = None
@@ -152,8 +163,13 @@ def _final_fit(
             rank = min(rank, _rank_like_trials(len(views), X.shape[0], options))
         max_rank = options.max_rank or max(128, min(rank, _MAX_NUMBERS // X.shape[0]))
         bases.append(fit_basis(X, view.representation, landmarks, max_rank=max_rank, who=name))
-    scales = [basis.axes.scales(view.ridge) for basis, view in zip(bases, setting, strict=True)]
-    covariances = covariance_blocks([basis.coordinates for basis in bases], couples)
+    if all_rows is None:
+        axes = [basis.axes for basis in bases]
+        covariances = covariance_blocks([basis.coordinates for basis in bases], couples)
+    else:
+        axes, covariances = all_rows.measure([basis.map for basis in bases], [basis.axes for basis in bases])
+        covariances = multiply_blocks(covariances, factors)
+    scales = [each.scales(view.ridge) for each, view in zip(axes, setting, strict=True)]
     directions = paired_directions(covariances, scales, MAX_DIRECTIONS)
     found = len(directions.strengths)
     bit_setting = replace(bit_setting, n_directions=min(bit_setting.n_directions, found))

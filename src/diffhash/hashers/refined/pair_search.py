@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ...learning.contrastive_loss import can_be_contrasted
 from ...learning.paired_directions import decreasing_strengths, held_out_strengths
 from ...maps.representation import Representation
 from ...pairs.couples import ResolvedCouples
+from ...threads import in_threads
 from ...types import FloatArray
 from .couple_scores import CoupleScores, average_scores, code_scores, found_early, weighted_mean
 from .fit_options import FitOptions, FitProgress, Tried, ViewSetting
@@ -154,14 +156,17 @@ class _Scores:
     def _score(self, number: int, setting: Any) -> float:
         raise NotImplementedError
 
+    def _score_all(self, number: int, settings: Sequence[Any]) -> list[float]:
+        """Scores of settings on one split, computed at the same time."""
+        return in_threads(partial(self._score, number), settings)
+
     def best(self, settings: Sequence[Any], n: int) -> list[Any]:
         """The best settings. If scores are nearly equal, earlier settings come first."""
         remaining = list(dict.fromkeys(settings))
         for number in range(self._n_trials):
-            for setting in remaining:
-                known = self._scores.setdefault(setting, [])
-                if len(known) == number:
-                    known.append(self._score(number, setting))
+            new = [s for s in remaining if len(self._scores.setdefault(s, [])) == number]
+            for setting, score in zip(new, self._score_all(number, new), strict=True):
+                self._scores[setting].append(score)
             top = max(self._scores[s][number] for s in remaining)
             lowest = top - min(_MUCH_LOWER * top, _MUCH_FARTHER * (1 - top))
             remaining = [s for s in remaining if self._scores[s][number] >= lowest]
@@ -195,6 +200,10 @@ class _DirectionScores(_Scores):
 
     def _score(self, number: int, setting: DirectionSetting) -> float:
         return self._trials[number].score(setting)
+
+    def _score_all(self, number: int, settings: Sequence[DirectionSetting]) -> list[float]:
+        self._trials[number].prepare(settings)
+        return super()._score_all(number, settings)
 
     def best_plain(self) -> DirectionSetting:
         """The best setting with weights from the learning objects, of those that were tried on all splits."""

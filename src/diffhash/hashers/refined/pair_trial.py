@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,6 +29,7 @@ from ...maps.representation import Representation, fit_representation
 from ...pairs.couples import ResolvedCouple, ResolvedCouples
 from ...pairs.objects import HeldOutCouples
 from ...pairs.resolved import ResolvedPairs
+from ...threads import in_threads
 from ...types import FloatArray, PairIndex
 from .couple_needs import multiply_weights
 from .couple_scores import weighted_mean
@@ -131,7 +133,8 @@ class PairTrial:
         """Score of real-valued similarities of the held-out objects; 0 if the setting cannot be fitted."""
         if not self.can_fit(setting):
             return 0.0
-        found, _, scored = self.directions(setting)
+        found, of_views = self._learn_directions(setting)
+        scored = self._values(setting, of_views, scored=True)
         couples = self.split.scored
         held_out = decreasing_strengths([held_out_strengths(scored, couples)])
         scores = []
@@ -148,6 +151,23 @@ class PairTrial:
         self.plain_scores[setting] = scores[0]
         return max(scores)
 
+    def prepare(self, settings: Sequence[DirectionSetting]) -> None:
+        """Compute what several of the settings share, at the same time and each only once."""
+        for side in range(len(self._fit_views)):
+            if any(setting[side].representation.features == "kernel" for setting in settings):
+                # If there are no landmarks, no kernel of the view can be fitted, and `_basis` says so.
+                with suppress(InputError):
+                    self._landmarks_of(side)
+        needed = [(side, view.representation) for setting in settings for side, view in enumerate(setting)]
+        in_threads(lambda key: self._basis(*key), list(dict.fromkeys(needed)))
+        distinct = {tuple(view.representation for view in setting): setting for setting in settings}
+        in_threads(self._prepare_covariances, [s for s in distinct.values() if self.can_fit(s)])
+
+    def _prepare_covariances(self, setting: DirectionSetting) -> None:
+        coordinates = [basis.coordinates for basis, _ in self._bases_of(setting)]
+        for couple in self._learned:
+            self._covariance(setting, coordinates, couple)
+
     def can_fit(self, setting: DirectionSetting) -> bool:
         """Whether the setting can be fitted to so few objects; for example, they may all be equal."""
         return all(self._basis(side, view.representation) is not None for side, view in enumerate(setting))
@@ -156,22 +176,37 @@ class PairTrial:
         self, setting: DirectionSetting
     ) -> tuple[PairedDirections, list[FloatArray], list[FloatArray]]:
         """Paired directions, and for each view the values of the fit rows and of the held-out rows."""
+        found, weights = self._learn_directions(setting)
+        return (
+            found,
+            self._values(setting, weights, scored=False),
+            self._values(setting, weights, scored=True),
+        )
+
+    def _learn_directions(self, setting: DirectionSetting) -> tuple[PairedDirections, list[FloatArray]]:
+        """Paired directions, and for each view the weights of its coordinates."""
+        bases = [basis for basis, _ in self._bases_of(setting)]
+        covariances = covariance_blocks(
+            [basis.coordinates for basis in bases], self._learned, partial(self._covariance, setting)
+        )
+        scales = [basis.axes.scales(view.ridge) for basis, view in zip(bases, setting, strict=True)]
+        found = paired_directions(covariances, scales, MAX_DIRECTIONS)
+        return found, [s[:, None] * d for s, d in zip(scales, found.parts, strict=True)]
+
+    def _values(
+        self, setting: DirectionSetting, weights: list[FloatArray], *, scored: bool
+    ) -> list[FloatArray]:
+        """For each view, values of the held-out rows along the directions, or of the fit rows."""
+        of_views = [rows if scored else basis.coordinates for basis, rows in self._bases_of(setting)]
+        return [values @ w.astype(values.dtype) for values, w in zip(of_views, weights, strict=True)]
+
+    def _bases_of(self, setting: DirectionSetting) -> list[tuple[ViewBasis, FloatArray]]:
         bases = []
         for side, view in enumerate(setting):
             basis = self._basis(side, view.representation)
             assert basis is not None, "the representation cannot be fitted"
             bases.append(basis)
-        covariances = covariance_blocks(
-            [basis.coordinates for basis, _ in bases], self._learned, partial(self._covariance, setting)
-        )
-        scales = [basis.axes.scales(view.ridge) for (basis, _), view in zip(bases, setting, strict=True)]
-        found = paired_directions(covariances, scales, MAX_DIRECTIONS)
-        weights = [s[:, None] * d for s, d in zip(scales, found.parts, strict=True)]
-        fitted = [
-            b.coordinates @ w.astype(b.coordinates.dtype) for (b, _), w in zip(bases, weights, strict=True)
-        ]
-        scored = [values @ w.astype(values.dtype) for (_, values), w in zip(bases, weights, strict=True)]
-        return found, fitted, scored
+        return bases
 
     def _covariance(
         self, setting: DirectionSetting, coordinates: Sequence[FloatArray], couple: ResolvedCouple

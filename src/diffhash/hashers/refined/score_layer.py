@@ -6,7 +6,7 @@ objects of that fold. The score of an object comes from a regression without its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,14 +14,13 @@ import numpy as np
 from ...codes import pack
 from ...learning.couple_loss import CoupleLoss
 from ...learning.refinement import Affine, refine
-from ...learning.score_bits import class_code_bits, rotated_bits
-from ...pairs.couples import ResolvedCouples
-from ...pairs.labels import LabelGroups
+from ...learning.score_bits import class_code_bits, class_mean_bits, rotated_bits
 from ...types import FloatArray, IntArray
 from .couple_scores import CoupleScores, average_scores, chance_scores, code_scores, weighted_mean
 from .fit_options import FitOptions, FitProgress, Tried
+from .scored_rows import ScoredRows
 
-__all__ = ["ScoreLayer", "choose_layer", "rotation_score", "with_compact_groups"]
+__all__ = ["ScoreLayer", "choose_layer", "rotation_score"]
 
 #: Rows of each view that are used to compare ways.
 _MAX_COMPARED_ROWS = 1600
@@ -80,9 +79,8 @@ class _Way:
 
 
 def choose_layer(
-    scores: list[FloatArray],
+    known: ScoredRows,
     targets: FloatArray,
-    couples: ResolvedCouples,
     folds: list[IntArray],
     options: FitOptions,
     report: FitProgress,
@@ -91,28 +89,25 @@ def choose_layer(
 
     Parameters
     ----------
-    scores : list of arrays of shape (n, n_scores)
+    known : ScoredRows
         Scores of each view by regressions without the fold of the object.
     targets : array of shape (n_labels, n_scores)
         Axes of the scores.
-    couples : ResolvedCouples
-        Pairs between the rows, implied by labels.
     folds : list of int arrays of shape (n,)
         Fold of each row.
     options : FitOptions
     report : function
         Called as ``report(share_done, message)``.
     """
-    scores = [np.asarray(s, dtype=np.float32) for s in scores]
     learner = _Learner(targets, options)
-    ways = _ways(scores[0].shape[1])
-    splits = _splits(scores, couples, folds)
+    ways = _ways(known.scores[0].shape[1])
+    splits = _splits(known, folds)
     found: dict[_Way, float] = {}
     by_couple: dict[_Way, CoupleScores] = {}
 
     def judge(way: _Way) -> float:
         if way not in found:
-            of_folds = [fold.score(learner.learn(way, *fold.fit)[0]) for fold in splits]
+            of_folds = [fold.score(learner.learn(way, fold.fit)[0]) for fold in splits]
             found[way] = float(
                 np.mean([fold.mean(each) for fold, each in zip(splits, of_folds, strict=True)])
             )
@@ -122,35 +117,31 @@ def choose_layer(
     best, chance = ways[0], None
     if splits:
         best = _best_way(ways, options, judge, report)
-        chance = float(np.mean([fold.mean(chance_scores(fold.held_out[1])) for fold in splits]))
+        chance = float(np.mean([fold.mean(chance_scores(fold.held_out.couples)) for fold in splits]))
         judge(best)
     report(0.9, "learning the bits from all objects")
-    affine, losses = _learn_from_all(learner, best, scores, couples)
+    affine, losses = _learn_from_all(learner, best, known)
     tried = [Tried(str(way), score) for way, score in found.items()]
     return ScoreLayer(affine, str(best), tried, found.get(best), chance, losses, by_couple.get(best, {}))
 
 
 def rotation_score(
-    scores: list[FloatArray],
-    targets: FloatArray,
-    couples: ResolvedCouples,
-    folds: list[IntArray],
-    options: FitOptions,
+    known: ScoredRows, targets: FloatArray, folds: list[IntArray], options: FitOptions
 ) -> float | None:
     """Score of rotated scores on held-out objects; None if there are too few. See :func:`choose_layer`."""
-    scores = [np.asarray(s, dtype=np.float32) for s in scores]
     learner = _Learner(targets, options)
-    splits = _splits(scores, couples, folds)
+    splits = _splits(known, folds)
     if not splits:
         return None
-    found = [fold.mean(fold.score(learner.learn(_Way("rotation"), *fold.fit)[0])) for fold in splits]
+    found = [fold.mean(fold.score(learner.learn(_Way("rotation"), fold.fit)[0])) for fold in splits]
     return float(np.mean(found))
 
 
 def _ways(n_scores: int) -> list[_Way]:
     """The ways without refinement, the simplest first."""
     spreads = _SPREADS if n_scores <= _MAX_SPREAD_SCORES else ()
-    return [_Way("rotation"), *(_Way("rotation", spread) for spread in spreads), _Way("class codes")]
+    rotations = [_Way("rotation", spread) for spread in (0.0, *spreads)]
+    return [*rotations, _Way("class codes"), _Way("codes of class means")]
 
 
 def _best_way(
@@ -193,24 +184,23 @@ class _Learner:
     def learn(
         self,
         way: _Way,
-        scores: list[FloatArray],
-        couples: ResolvedCouples,
+        known: ScoredRows,
         start: Affine | None = None,
         max_iter: int = _TRIAL_ITERATIONS,
     ) -> tuple[Affine, list[float]]:
         """The affine function of a way, and the losses of its refinement."""
-        start = self.start(way, scores, 0) if start is None else start
+        start = self.start(way, known, 0) if start is None else start
         if way.penalty is None:
             return start, []
         losses: list[float] = []
         loss = CoupleLoss(
-            couples, self.options.n_bits, way.target, self.options.positive_weight, per_query=True
+            known.couples, self.options.n_bits, way.target, self.options.positive_weight, per_query=True
         )
-        scales = [1.0 / np.maximum(s.std(axis=0, dtype=np.float64), 1e-9) for s in scores]
+        scales = [1.0 / np.maximum(s.std(axis=0, dtype=np.float64), 1e-9) for s in known.scores]
         # The penalty applies to weights of scores of unit variance.
         weights = tuple(w / scale[:, None] for w, scale in zip(start.weights, scales, strict=True))
         found, _ = refine(
-            scores,
+            known.scores,
             loss,
             Affine(weights, start.offsets),
             penalty=way.penalty,
@@ -222,93 +212,68 @@ class _Learner:
         weights = tuple(w * scale[:, None] for w, scale in zip(found.weights, scales, strict=True))
         return Affine(weights, found.offsets), losses
 
-    def start(self, way: _Way, scores: list[FloatArray], number: int) -> Affine:
+    def start(self, way: _Way, known: ScoredRows, number: int) -> Affine:
         """The bits of a way before refinement; each number gives another random start."""
         # Two numbers: the stream must not be the one of data that was drawn with the same seed.
         seed = self.options.random_state
         rng = np.random.default_rng(None if seed is None else [seed, number])
         if way.start == "rotation":
-            return rotated_bits(scores, self.options.n_bits, rng, way.spread)
-        return class_code_bits(scores, self.targets, self.options.n_bits, rng)
+            return rotated_bits(known.scores, self.options.n_bits, rng, way.spread)
+        if way.start == "class codes":
+            return class_code_bits(known.scores, self.targets, self.options.n_bits, rng)
+        return class_mean_bits(known.scores, known.labels, self.targets, self.options.n_bits, rng)
 
 
-def _learn_from_all(
-    learner: _Learner, way: _Way, scores: list[FloatArray], couples: ResolvedCouples
-) -> tuple[Affine, list[float]]:
+def _learn_from_all(learner: _Learner, way: _Way, known: ScoredRows) -> tuple[Affine, list[float]]:
     """Learn a way from all objects: of several starts, the one whose codes search best is used."""
-    rows = [np.arange(min(n, _MAX_COMPARED_ROWS)) for n in couples.n_rows]
-    compared = _Fold((scores, couples), _rows_of(scores, couples, rows))
+    rows = [np.arange(min(n, _MAX_COMPARED_ROWS)) for n in known.couples.n_rows]
+    compared = _Fold(known, known.rows(rows))
 
     def score(affine: Affine) -> float:
         return compared.mean(compared.score(affine))
 
-    starts = [learner.start(way, scores, number) for number in range(_N_STARTS)]
+    starts = [learner.start(way, known, number) for number in range(_N_STARTS)]
     starts.sort(key=score, reverse=True)
     if way.penalty is None:
         return starts[0], []
-    fits = [
-        learner.learn(way, scores, couples, start, learner.options.max_iter) for start in starts[:_N_REFINED]
-    ]
+    fits = [learner.learn(way, known, start, learner.options.max_iter) for start in starts[:_N_REFINED]]
     return max(fits, key=lambda fit: score(fit[0]))
 
 
 @dataclass(frozen=True)
 class _Fold:
-    """One split of the objects: scores and pairs of the part to learn from, and of the held-out part."""
+    """One split of the objects: the part to learn from, and the held-out part."""
 
-    fit: tuple[list[FloatArray], ResolvedCouples]
-    held_out: tuple[list[FloatArray], ResolvedCouples]
+    fit: ScoredRows
+    held_out: ScoredRows
 
     def score(self, affine: Affine) -> CoupleScores:
         """Score of a search among the held-out objects, of each couple."""
-        scores, couples = self.held_out
         codes = [
             pack(s @ w.astype(s.dtype) + b.astype(s.dtype) >= 0)
-            for s, w, b in zip(scores, affine.weights, affine.offsets, strict=True)
+            for s, w, b in zip(self.held_out.scores, affine.weights, affine.offsets, strict=True)
         ]
-        return code_scores(codes, couples)
+        return code_scores(codes, self.held_out.couples)
 
     def mean(self, scores: CoupleScores) -> float:
         """The weighted mean over the couples."""
-        return weighted_mean(self.held_out[1], lambda couple: scores[couple.sides])
+        return weighted_mean(self.held_out.couples, lambda couple: scores[couple.sides])
 
 
-def _splits(scores: list[FloatArray], couples: ResolvedCouples, folds: list[IntArray]) -> list[_Fold]:
+def _splits(known: ScoredRows, folds: list[IntArray]) -> list[_Fold]:
     """One split for each fold, of at most 1,600 objects of each view.
 
     A couple is left out if it has no positive or no negative pair in a part, and a split if a part has no couple.
     """
     kept = [np.arange(min(len(f), _MAX_COMPARED_ROWS)) for f in folds]
-    scores, couples = _rows_of(scores, couples, kept)
+    known = known.rows(kept)
     folds = [f[rows] for f, rows in zip(folds, kept, strict=True)]
     found = []
     for number in np.unique(folds[0]):
-        parts = [
-            _rows_of(scores, couples, [np.flatnonzero(f != number) for f in folds]),
-            _rows_of(scores, couples, [np.flatnonzero(f == number) for f in folds]),
-        ]
-        if all(len(part[1]) and min(map(len, part[0])) >= 2 for part in parts):
-            found.append(_Fold(*parts))
+        fold = _Fold(
+            known.rows([np.flatnonzero(f != number) for f in folds]),
+            known.rows([np.flatnonzero(f == number) for f in folds]),
+        )
+        if fold.fit.enough and fold.held_out.enough:
+            found.append(fold)
     return found
-
-
-def _rows_of(
-    scores: list[FloatArray], couples: ResolvedCouples, rows: Sequence[IntArray]
-) -> tuple[list[FloatArray], ResolvedCouples]:
-    """Scores of some rows of each view, and the pairs between them."""
-    chosen = couples.subset(rows).learnable()
-    return [s[r] for s, r in zip(scores, rows, strict=True)], with_compact_groups(chosen)
-
-
-def with_compact_groups(couples: ResolvedCouples) -> ResolvedCouples:
-    """The same pairs; groups without rows are removed, because sums over groups need memory for each."""
-    found = []
-    for couple in couples:
-        groups = couple.pairs.groups
-        assert groups is not None, "every couple needs labels"
-        present, numbers = np.unique(np.concatenate([groups.x, groups.y]), return_inverse=True)
-        sets = None if groups.sets is None else groups.sets[present]
-        x, y = numbers[: len(groups.x)], numbers[len(groups.x) :]
-        compact = LabelGroups(x, y, len(present), sets)
-        found.append(replace(couple, pairs=replace(couple.pairs, groups=compact)))
-    return replace(couples, couples=tuple(found))

@@ -17,7 +17,8 @@ from ...learning.class_scores import shared_targets
 from ...pairs.couples import ResolvedCouples
 from ...types import FloatArray, IntArray
 from .fit_options import FitOptions, FitProgress, Tried
-from .score_layer import rotation_score, with_compact_groups
+from .score_layer import rotation_score
+from .scored_rows import ScoredRows, labelled_pairs
 from .view_fit import (
     MAX_RIDGE_ROWS,
     MAX_SCORES,
@@ -28,7 +29,7 @@ from .view_fit import (
     sample_rows,
 )
 
-__all__ = ["choose_views", "draw_folds", "labelled_pairs", "scores_without_folds", "targets_of"]
+__all__ = ["choose_views", "draw_folds", "known_rows", "targets_of"]
 
 #: Rows of a view to which finalists are fitted before they are compared, and rows that are searched.
 _MAX_FITTED_ROWS, _MAX_COMPARED_ROWS = 5000, 1600
@@ -120,7 +121,6 @@ def _choose_together(
     indicators = [labels[r] for labels, r in zip(indicators, whole, strict=True)]
     among = couples.subset(whole)
     drawn, folds = draw_folds(among.n_rows, _MAX_COMPARED_ROWS, options)
-    pairs = labelled_pairs(among, drawn)
     tried: list[Tried] = []
     scores: dict[tuple[int, ...], float] = {}
 
@@ -128,8 +128,8 @@ def _choose_together(
         if numbers not in scores:
             together = [of_view[number] for of_view, number in zip(fits, numbers, strict=True)]
             targets = targets_of(together)
-            held_out = scores_without_folds(together, views, indicators, targets, drawn, folds)
-            found = rotation_score(held_out, targets, pairs, folds, options)
+            known = known_rows(together, views, indicators, among, targets, drawn, folds)
+            found = rotation_score(known, targets, folds, options)
             scores[numbers] = -np.inf if found is None else found
             if found is not None:
                 tried.append(Tried(" | ".join(str(each.representation) for each in together), found))
@@ -149,25 +149,22 @@ def targets_of(fits: list[ViewFit]) -> FloatArray:
     return shared_targets([fit.regression.damped_moments(fit.ridge) for fit in fits], MAX_SCORES)
 
 
-def scores_without_folds(
+def known_rows(
     fits: list[ViewFit],
     views: list[Any],
     indicators: list[Any],
+    couples: ResolvedCouples,
     targets: FloatArray,
     rows: list[IntArray],
     folds: list[IntArray],
-) -> list[FloatArray]:
-    """Scores of rows of each view by regressions without their fold."""
-    return [
-        fit.leave_fold_out(X, labels, targets, r, f)
+) -> ScoredRows:
+    """Rows of each view with their scores by regressions without their fold."""
+    scores = [
+        fit.leave_fold_out(X, labels, targets, r, f).astype(np.float32)
         for fit, X, labels, r, f in zip(fits, views, indicators, rows, folds, strict=True)
     ]
-
-
-def labelled_pairs(couples: ResolvedCouples, rows: list[IntArray]) -> ResolvedCouples:
-    """All pairs between some rows of each view that labels imply, also if the positives were sampled."""
-    by_label = tuple(replace(c, pairs=replace(c.pairs, positive=None)) for c in couples)
-    return with_compact_groups(replace(couples, couples=by_label).subset(rows))
+    labels = [each[r] for each, r in zip(indicators, rows, strict=True)]
+    return ScoredRows(scores, labelled_pairs(couples, rows), labels)
 
 
 def draw_folds(

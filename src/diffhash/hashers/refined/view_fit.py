@@ -26,6 +26,7 @@ __all__ = [
     "ViewFit",
     "choose_finalists",
     "fit_candidate",
+    "fit_ridge",
     "sample_rows",
 ]
 
@@ -33,8 +34,8 @@ __all__ = [
 _MAX_TRIAL_ROWS, _TRIAL_LANDMARKS = 1200, 300
 #: If a trial has more labels than this, whole classes are left out of it.
 _MAX_TRIAL_LABELS = 256
-#: Largest number of rows of a view that choose the ridge.
-MAX_RIDGE_ROWS = 20_000
+#: Largest number of rows of a view that choose the ridge, and of scores of all these rows.
+MAX_RIDGE_ROWS, _MAX_RIDGE_SCORES = 20_000, 1_280_000
 #: Largest number of scores of an object. With more classes, the leading directions among them are used.
 MAX_SCORES = 256
 #: The final ridge is at most this factor away from the one that was chosen in a trial.
@@ -155,16 +156,39 @@ def fit_candidate(
     landmarks = None
     if representation.features == "kernel":
         landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=who)
-    fitted = fit_representation(X, representation, landmarks, who=who)
-    view = MappedView(X, fitted)
+    view = MappedView(X, fit_representation(X, representation, landmarks, who=who))
     regression = ViewRegression.of(view, labels, options.max_rank, who=who)
-    rng = np.random.default_rng(options.random_state)
-    n = X.shape[0]
-    rows = np.arange(n) if n <= MAX_RIDGE_ROWS else np.sort(rng.permutation(n)[:MAX_RIDGE_ROWS])
-    coordinates = regression.coordinates(view if len(rows) == n else MappedView(X[rows], fitted))
+    return fit_ridge(candidate, regression, view, labels, choices, options)
+
+
+def fit_ridge(
+    near: Candidate | ViewFit,
+    regression: ViewRegression,
+    view: MappedView,
+    labels: Any,
+    choices: ViewOptions,
+    options: FitOptions,
+) -> ViewFit:
+    """Choose the ridge of a regression by the leave-one-out error of rows that it was fitted to.
+
+    Parameters
+    ----------
+    near : Candidate or ViewFit
+        The same representation; the ridge is not far from its ridge.
+    regression : ViewRegression
+    view : MappedView
+        Some or all of the rows of the regression.
+    labels : sparse array of shape (n, n_labels)
+        Labels of these rows.
+    choices, options
+    """
     ridges = np.asarray(choices.ridges)
-    near = ridges[(ridges >= candidate.ridge / _RIDGE_FACTOR) & (ridges <= candidate.ridge * _RIDGE_FACTOR)]
-    targets = shared_targets([regression.damped_moments(candidate.ridge)], MAX_SCORES)
+    ridges = ridges[(ridges >= near.ridge / _RIDGE_FACTOR) & (ridges <= near.ridge * _RIDGE_FACTOR)]
+    targets = shared_targets([regression.damped_moments(near.ridge)], MAX_SCORES)
+    n, n_used = view.n_rows, min(MAX_RIDGE_ROWS, _MAX_RIDGE_SCORES // targets.shape[1])
+    rng = np.random.default_rng(options.random_state)
+    rows = np.arange(n) if n <= n_used else np.sort(rng.permutation(n)[:n_used])
+    coordinates = regression.coordinates(view if len(rows) == n else MappedView(view.X[rows], view.map))
     centred = regression.centred_targets(labels[rows], targets)
-    ridge, error = regression.best_ridge(coordinates, centred, near, targets)
-    return ViewFit(representation, fitted, ridge, regression, error)
+    ridge, error = regression.best_ridge(coordinates, centred, ridges, targets)
+    return ViewFit(near.representation, view.map, ridge, regression, error)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import SequenceMatcher
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ...errors import InputError, UnknownIdError
 from ...search import HammingIndex
 from ...types import CodeArray
 from ...validation import check_count
-from ..filter_syntax import Node, fields_of, parse
+from ..filter_syntax import Node, by_similarity, fields_of, parse
 from ..ids import check_kind, read_ids
 from ..protocol import Item
 from .filter_sql import field_has_value, sample_fields, select_rows
@@ -102,6 +101,23 @@ class ReadMixin(StoredModel):
                 )
         return items
 
+    def find(self, ids: Any) -> list[Item | None]:
+        """Objects by their ids, in the order of the ids; None for an id that is not there."""
+        caller = "Collection.find"
+        wanted = read_ids(ids, caller=caller, unique=False)
+        with self._reading() as snapshot:
+            if wanted.kind != snapshot.id_kind:
+                return [None] * len(wanted)
+            items = self._items(snapshot, snapshot.keys_of(wanted), None, caller)
+        return [item if item.codes else None for item in items]
+
+    def ids(self, modality: str | None = None) -> list[Any]:
+        """Ids of all objects, or of those with one modality, in the order in which they were added."""
+        with self._reading() as snapshot:
+            chosen = self._chosen(modality, snapshot, "Collection.ids")
+            stored = [snapshot.modality_codes[name] for name in chosen]
+            return snapshot.ids_of(_distinct([codes.keys[codes.positions()] for codes in stored]))
+
     def iterate(self, modality: str | None = None, batch: int = 10_000) -> Iterator[list[Item]]:
         """All objects in blocks, in the order in which they were added.
 
@@ -148,7 +164,7 @@ class ReadMixin(StoredModel):
         with self._reading():
             missing = [name for name in sorted(fields_of(node)) if not field_has_value(self._db, name)]
             known = sample_fields(self._db) if missing else []
-        return {name: sorted(known, key=lambda other: -_similarity(name, other)) for name in missing}
+        return {name: by_similarity(name, known) for name in missing}
 
     def _items(
         self, snapshot: Snapshot, keys: NDArray[np.int64], modality: str | None, caller: str
@@ -186,10 +202,6 @@ class ReadMixin(StoredModel):
         return (
             snapshot.modalities if modality is None else (self._known_modality(modality, snapshot, caller),)
         )
-
-
-def _similarity(name: str, other: str) -> float:
-    return SequenceMatcher(None, name.lower(), other.lower()).ratio()
 
 
 def _distinct(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -329,7 +329,10 @@ class SearchMixin(WordMixin):
         ids = np.array(snapshot.ids_of(keys.ravel()), dtype=object).reshape(keys.shape)
         payloads = fetch_payloads(self._db, keys)
         rows = zip(*(a.tolist() for a in (ids, keys, distances, scores, sources)), strict=True)
-        judged = scan.judgements
+        # Plain lists: a call of a method for each hit would take longer than the rest.
+        chances = [None if each.chances is None else each.chances.tolist() for each in scan.judgements]
+        radii = [snapshot.n_bits if each.radius is None else each.radius for each in scan.judgements]
+        leave_out = scan.query.leave_out
         return [
             [
                 Hit(
@@ -337,11 +340,11 @@ class SearchMixin(WordMixin):
                     distance,
                     payloads.get(key, {}),
                     scan.modalities[source],
-                    judged[source].chance(distance),
+                    None if (known := chances[source]) is None else known[distance],
                     score,
                 )
                 for id_, key, distance, score, source in zip(*row, strict=True)
-                if key != scan.query.leave_out and judged[source].allows(distance)
+                if key != leave_out and distance <= radii[source]
             ][: scan.query.k]
             for row in without_silent(rows, scan.query.options.silent)
         ]

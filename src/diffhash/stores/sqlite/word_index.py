@@ -131,16 +131,20 @@ def _open_word_list(db: Database) -> None:
     db.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.word_list USING fts5vocab(main, words, row)")
 
 
-def matching_keys(db: Database, groups: Sequence[Sequence[str]], *, all_groups: bool) -> Iterator[int]:
-    """Keys of the captions that have a word of one group, or of all groups; best BM25 score first.
+def matching_keys(
+    db: Database, groups: Sequence[Sequence[str]], *, all_groups: bool
+) -> Iterator[tuple[int, float]]:
+    """Keys of the captions that have a word of one group, or of all groups, and BM25 scores; the lowest is best.
 
     Words are letters and digits only (:mod:`..caption_words`), and in quotes they are no syntax of FTS5.
     """
     quoted = ("(" + " OR ".join(f'"{word}"' for word in group) + ")" for group in groups)
     query = (" AND " if all_groups else " OR ").join(quoted)
-    statement = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words), rowid"
-    for (key,) in db.execute(statement, (query,)):
-        yield key
+    statement = "SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ? ORDER BY score, rowid"
+    for key, score in db.execute(statement, (query,)):
+        with damage_is_reported(db.path):  # a damaged index has no scores
+            match = int(key), float(score)
+        yield match
 
 
 def check_word_index(db: Database, fields: Sequence[str], payloads: Iterable[tuple[int, Any]]) -> list[str]:

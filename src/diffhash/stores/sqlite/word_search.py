@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,13 +50,17 @@ _FREQUENT = 10_000
 
 
 class WordRanking(NamedTuple):
-    """Objects whose captions match a query, best first, and the share of the query that they have."""
+    """Objects whose captions match a query, best first, and the share of the query that they have.
+
+    Captions that match equally well have the same rank, so that codes decide between them.
+    """
 
     keys: NDArray[np.int64]
     shares: NDArray[np.float64]
+    ranks: NDArray[np.int64]
 
 
-NO_WORDS = WordRanking(np.empty(0, dtype=np.int64), np.empty(0))
+NO_WORDS = WordRanking(np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=np.int64))
 
 
 class NearestCodes(NamedTuple):
@@ -218,12 +222,15 @@ class WordMixin(ReadMixin):
         best = _first(matching_keys(self._db, groups, all_groups=True), searched, depth)
         if len(groups) > 1:
             best += _first(matching_keys(self._db, groups, all_groups=False), searched, depth)
-        keys = np.array(list(dict.fromkeys(best)), dtype=np.int64)
+        # The first score of a caption counts; it is in the second list, too, if it has all words.
+        score_of = dict(reversed(best))
+        keys = np.array(list(dict.fromkeys(key for key, _ in best)), dtype=np.int64)
         payloads = fetch_payloads(self._db, keys)
         captions = (caption_of(payloads.get(key, {}), snapshot.words) for key in keys.tolist())
         shares = np.array([query.share(caption) for caption in captions])
         order = np.argsort(-shares, kind="stable")[:depth]
-        return WordRanking(keys[order], shares[order])
+        scores = np.array([score_of[key] for key in keys[order].tolist()])
+        return WordRanking(keys[order], shares[order], _ranks(shares[order], scores))
 
     def _read_entries(
         self,
@@ -276,13 +283,22 @@ def _without_frequent(query: WordQuery, counts: Mapping[str, int]) -> list[list[
     return rare or groups
 
 
-def _first(keys: Iterator[int], searched: SearchedCodes, count: int) -> list[int]:
-    """The first keys that may be found."""
-    found: list[int] = []
-    while len(found) < count and (block := list(islice(keys, _BLOCK))):
-        numbers = np.array(block, dtype=np.int64)
-        found += numbers[searched.has(numbers)].tolist()
+def _first(
+    matches: Iterator[tuple[int, float]], searched: SearchedCodes, count: int
+) -> list[tuple[int, float]]:
+    """The first matches, keys and scores, that may be found."""
+    found: list[tuple[int, float]] = []
+    while len(found) < count and (block := list(islice(matches, _BLOCK))):
+        found += compress(block, searched.has(np.array([key for key, _ in block], dtype=np.int64)))
     return found[:count]
+
+
+def _ranks(shares: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Ranks from 0 of captions in order; those with the same share and score have the rank of the first."""
+    places = np.arange(len(shares))
+    is_new = np.ones(len(shares), dtype=np.bool_)
+    is_new[1:] = (np.diff(shares) != 0) | (np.diff(scores) != 0)
+    return np.maximum.accumulate(np.where(is_new, places, 0))
 
 
 def fused_entries(
@@ -305,8 +321,10 @@ def fused_entries(
     places = [codes.find(words.keys) for codes in stored]
     has_code = [np.flatnonzero(found >= 0) for found in places]
     by_words = np.concatenate([starts[n] + places[n][rows] for n, rows in enumerate(has_code)])
-    ranks = np.concatenate(has_code)
-    fused = fuse_rankings(by_codes, _captioned(db, nearest.keys), by_words, ranks, words.shares[ranks])
+    rows = np.concatenate(has_code)
+    fused = fuse_rankings(
+        by_codes, _captioned(db, nearest.keys), by_words, words.ranks[rows], words.shares[rows]
+    )
     sources = np.searchsorted(starts, fused.entries, side="right") - 1
     columns = (fused.entries, sources, fused.by_codes, fused.by_words, fused.scores)
     entries = []

@@ -1,0 +1,190 @@
+"""Concurrent queries share one pass over the codes.
+
+Queries wait in a queue. One thread takes all of them, groups those with the same options, and asks the store once for
+each group: a pass over the codes for 30 queries takes hardly longer than one for five. The queue is bounded, and so
+is the time that a query waits for others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from ..errors import DiffhashError
+from .problems import BusyError, LateError
+
+__all__ = ["Batcher", "Job"]
+
+T = TypeVar("T")
+#: Queries of a pass; a pass of more would make the others wait too long.
+_MOST_ROWS = 512
+
+
+@dataclass(eq=False)
+class Job(Generic[T]):
+    """One or several queries that are answered together.
+
+    Attributes
+    ----------
+    key : hashable
+        Jobs with equal keys can share a pass.
+    queries : list
+    answer : Future of a list, with one entry for each query
+    """
+
+    key: Hashable
+    queries: list[Any]
+    answer: asyncio.Future[list[T]]
+    since: float = field(default_factory=time.monotonic)
+
+
+class Batcher(Generic[T]):
+    """A thread that answers jobs, several at a time.
+
+    Parameters
+    ----------
+    ask : function of (key, queries)
+        Answers queries with equal options: a list with one entry for each.
+    delay : float
+        Seconds to wait for more jobs after the first one.
+    most : int
+        Queries that may wait.
+    seconds : float
+        A job that has waited longer is refused.
+    observe : function of the number of queries in a pass
+    """
+
+    def __init__(
+        self,
+        ask: Callable[[Any, list[Any]], list[T]],
+        *,
+        delay: float,
+        most: int,
+        seconds: float,
+        observe: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._ask, self._delay, self._most, self._seconds = ask, delay, most, seconds
+        self._observe = observe
+        self._waiting: deque[Job[T]] = deque()
+        self._n_waiting = 0
+        self._wake = threading.Semaphore(0)
+        self._asleep = False
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name="search", daemon=True)
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start the thread; answers are given in this event loop."""
+        self._loop = loop
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Answer what waits, and end the thread."""
+        self._stopped = True
+        self._wake.release()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of queries that wait."""
+        return self._n_waiting
+
+    def submit(self, key: Hashable, queries: list[Any]) -> asyncio.Future[list[T]]:
+        """Queue queries; called in the event loop.
+
+        Raises
+        ------
+        BusyError
+            If too many wait already.
+        """
+        if self._stopped or self._loop is None:
+            raise BusyError("the service is stopping")
+        # A single large request may pass an empty queue.
+        if self._n_waiting and self._n_waiting + len(queries) > self._most:
+            raise BusyError(f"{self._n_waiting} queries wait already")
+        answer: asyncio.Future[list[T]] = self._loop.create_future()
+        self._n_waiting += len(queries)
+        self._waiting.append(Job(key, queries, answer))
+        if self._asleep:
+            self._asleep = False
+            self._wake.release()
+        return answer
+
+    def _run(self) -> None:
+        while True:
+            if not self._waiting:
+                if self._stopped:
+                    return
+                self._asleep = True
+                # A job may have come after the look into the queue and before the flag was set.
+                if not self._waiting:
+                    self._wake.acquire()
+                self._asleep = False
+                if self._delay and not self._stopped:
+                    time.sleep(self._delay)
+                continue
+            self._answer(self._take())
+
+    def _take(self) -> list[Job[T]]:
+        """Jobs for one pass, oldest first."""
+        taken: list[Job[T]] = []
+        rows = 0
+        while self._waiting and (not taken or rows + len(self._waiting[0].queries) <= _MOST_ROWS):
+            taken.append(self._waiting.popleft())
+            rows += len(taken[-1].queries)
+        return taken
+
+    def _answer(self, jobs: list[Job[T]]) -> None:
+        oldest = time.monotonic() - self._seconds
+        groups: dict[Hashable, list[Job[T]]] = {}
+        results: list[tuple[Job[T], list[T] | Exception]] = []
+        for job in jobs:
+            if job.since < oldest:
+                results.append((job, LateError("the query waited too long")))
+            elif not job.answer.cancelled():
+                groups.setdefault(job.key, []).append(job)
+        for key, group in groups.items():
+            results += self._answer_group(key, group)
+        rows = sum(len(job.queries) for job in jobs)
+        assert self._loop is not None
+        try:
+            self._loop.call_soon_threadsafe(self._deliver, results, rows)
+        except RuntimeError:  # the loop was closed: nobody waits for an answer
+            return
+
+    def _answer_group(self, key: Any, group: list[Job[T]]) -> list[tuple[Job[T], list[T] | Exception]]:
+        queries = group[0].queries if len(group) == 1 else [q for job in group for q in job.queries]
+        self._observe(len(queries))
+        try:
+            found = self._ask(key, queries)
+        except DiffhashError as error:
+            if len(group) == 1:
+                return [(group[0], error)]
+            # Somebody's query is wrong: only that one gets the error.
+            return [result for job in group for result in self._answer_group(key, [job])]
+        except Exception as error:
+            return [(job, error) for job in group]
+        results: list[tuple[Job[T], list[T] | Exception]] = []
+        begin = 0
+        for job in group:
+            end = begin + len(job.queries)
+            results.append((job, found[begin:end]))
+            begin = end
+        return results
+
+    def _deliver(self, results: list[tuple[Job[T], list[T] | Exception]], rows: int) -> None:
+        """Give answers to those who wait; in the event loop."""
+        self._n_waiting -= rows
+        for job, found in results:
+            if job.answer.done():
+                continue
+            if isinstance(found, Exception):
+                job.answer.set_exception(found)
+            else:
+                job.answer.set_result(found)

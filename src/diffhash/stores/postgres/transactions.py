@@ -1,0 +1,222 @@
+"""Transactions on the tables of a collection in PostgreSQL, repeated if the connection was lost."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psycopg
+
+from ...errors import CollectionFileError, StoreUnavailableError
+from ...model import HashModel
+from ..engine_store import EngineStore
+from ..store_description import StoreDescription
+from .connections import Backoff, Connections
+from .server_errors import is_lost
+from .tables import Connection, Server, Tables
+
+__all__ = ["Counters", "Transactions"]
+
+T = TypeVar("T")
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+@dataclass
+class Counters:
+    """The row of the main table: what a transaction sees, and what it changes.
+
+    Attributes
+    ----------
+    id_kind : str
+        "int", "str", or "" before the first object is added.
+    next_id, next_position : int
+        The next whole number that is given as an id, and the next position.
+    n_objects : int
+    n_codes : list of int
+        By modality.
+    """
+
+    id_kind: str
+    next_id: int
+    next_position: int
+    n_objects: int
+    n_codes: list[int]
+
+
+class _Current(threading.local):
+    """The transaction of this thread."""
+
+    connection: Connection | None = None
+    counters: Counters | None = None
+
+
+class Transactions(EngineStore):
+    """The part of a store that begins and ends transactions.
+
+    A reader sees one version of the content in a call. Writers take turns: each locks the row of the main table. Both
+    compare the description first, so that codes of two models never mix: a collection that somebody else made again
+    under the same name has another identity.
+
+    Parameters
+    ----------
+    connections : Connections
+    tables : Tables
+    server : Server
+    description : StoreDescription
+    model : HashModel or None
+    writable : bool
+    """
+
+    engine = "postgresql"
+
+    def __init__(
+        self,
+        connections: Connections,
+        tables: Tables,
+        server: Server,
+        description: StoreDescription,
+        model: HashModel | None,
+        *,
+        writable: bool,
+    ) -> None:
+        super().__init__(description, model, address=connections.shown, writable=writable)
+        self._connections = connections
+        self._tables = tables
+        self._server = server
+        self._current = _Current()
+
+    @property
+    def id_kind(self) -> str:
+        """Kind of the ids: "int", "str", or "" before the first object is added."""
+        if self._current.connection is not None:
+            return self._counters.id_kind
+        return self._read(lambda: self._counters.id_kind, caller=self._caller("id_kind"))
+
+    @property
+    def next_id(self) -> int:
+        """The id of the next object that is added without one, if ids are whole numbers and nobody else adds."""
+        return self._read(lambda: self._counters.next_id, caller=self._caller("next_id"))
+
+    @property
+    def _connection(self) -> Connection:
+        """The connection of the transaction that this thread is in."""
+        assert self._current.connection is not None
+        return self._current.connection
+
+    @property
+    def _counters(self) -> Counters:
+        """The counters as the transaction of this thread sees them."""
+        assert self._current.counters is not None
+        return self._current.counters
+
+    def _read(self, work: Callable[[], T], *, caller: str) -> T:
+        if self._current.connection is not None:
+            return work()
+        self._check_open()
+        backoff = Backoff(self._connections.retry_seconds)
+        with self._connections.errors(caller):
+            while True:
+                try:
+                    with (
+                        self._connections.taken() as connection,
+                        self._entered(connection, _READ, "", caller),
+                    ):
+                        return work()
+                except psycopg.Error as error:
+                    if not self._connections.may_retry(error, backoff):
+                        raise
+
+    def _write(self, work: Callable[[], T], *, caller: str) -> T:
+        """Call ``work`` in a transaction, once.
+
+        If the connection is lost while the transaction is committed, the server is asked what became of it. So
+        nothing is done twice, and nothing is reported as done that was not.
+        """
+        backoff = Backoff(self._connections.retry_seconds)
+        with self._connections.errors(caller):
+            while True:
+                transaction: str | None = None
+                try:
+                    with (
+                        self._connections.taken() as connection,
+                        self._entered(connection, "BEGIN", " FOR UPDATE", caller),
+                    ):
+                        before = Counters(**{**vars(self._counters), "n_codes": [*self._counters.n_codes]})
+                        result = work()
+                        if self._counters != before:
+                            self._store_counters()
+                        row = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
+                        assert row is not None  # a select without a table has one row
+                        transaction = row[0]
+                    return result
+                except psycopg.Error as error:
+                    if transaction is not None and is_lost(error):
+                        if self._was_committed(transaction, backoff, caller):
+                            return result
+                        continue
+                    if not self._connections.may_retry(error, backoff):
+                        raise
+
+    @contextmanager
+    def _entered(self, connection: Connection, begin: str, lock: str, caller: str) -> Iterator[None]:
+        """Context manager: a transaction of this thread, which is committed at the end."""
+        current = self._current
+        with connection.pipeline():  # one message for both
+            connection.execute(begin)
+            cursor = connection.execute(
+                "SELECT description, id_kind, next_id, next_position, n_objects, n_codes "
+                f"FROM {self._tables.main}{lock}"
+            )
+        try:
+            row = cursor.fetchone()
+            if row is None or row[0] != self.description.to_json():
+                raise CollectionFileError(
+                    f"{caller}: {self.address} was replaced by another collection after it was opened. Open it again: "
+                    "codes of two models cannot be compared."
+                )
+            current.connection, current.counters = (
+                connection,
+                Counters(row[1], row[2], row[3], row[4], list(row[5])),
+            )
+            yield
+        except psycopg.Error:
+            raise
+        except Exception:
+            # An error of ours: the connection can be used again.
+            connection.execute("ROLLBACK")
+            raise
+        else:
+            connection.execute("COMMIT")
+        finally:
+            current.connection = current.counters = None
+
+    def _store_counters(self) -> None:
+        now = self._counters
+        self._connection.execute(
+            f"UPDATE {self._tables.main} SET id_kind = %s, next_id = %s, next_position = %s, n_objects = %s, "
+            "n_codes = %s",
+            (now.id_kind, now.next_id, now.next_position, now.n_objects, now.n_codes),
+        )
+
+    def _was_committed(self, transaction: str, backoff: Backoff, caller: str) -> bool:
+        """What became of a transaction whose connection was lost while it was committed."""
+        self._connections.forget()
+        while backoff.wait():
+            try:
+                with self._connections.taken(fresh=True) as connection:
+                    row = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
+            except psycopg.Error:
+                continue
+            if row is not None and row[0] != "in progress":
+                return bool(row[0] == "committed")
+        raise StoreUnavailableError(
+            f"{caller}: the connection to {self.address} was lost while the changes were committed, and the server did "
+            "not come back in time to tell what became of them. Either all of them were made, or none. Repeat the "
+            "call: upsert and delete can always be repeated, and add with ids says if they exist already."
+        )
+
+    def _close(self) -> None:
+        self._connections.close()
