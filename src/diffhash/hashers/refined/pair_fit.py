@@ -36,7 +36,7 @@ from .pair_trial import (
     trial_rank,
 )
 
-__all__ = ["fit_pairs"]
+__all__ = ["fit_pairs", "rank_like_trials"]
 
 #: Largest number of objects of each view in the trials.
 _MAX_TRIAL_OBJECTS = 1600
@@ -160,7 +160,7 @@ def _final_fit(
         if view.representation.features == "kernel":
             landmarks = distinct_landmarks(X, options.n_landmarks, options.random_state, who=name)
         if len(couples) > 1:
-            rank = min(rank, _rank_like_trials(len(views), X.shape[0], options))
+            rank = min(rank, rank_like_trials(len(views), X.shape[0], options))
         max_rank = options.max_rank or max(128, min(rank, _MAX_NUMBERS // X.shape[0]))
         bases.append(fit_basis(X, view.representation, landmarks, max_rank=max_rank, who=name))
     if all_rows is None:
@@ -216,7 +216,7 @@ def _with_larger_ridges(setting: DirectionSetting, options: FitOptions) -> list[
     return [each for each in dict.fromkeys(found) if each != setting]
 
 
-def _rank_like_trials(n_views: int, n_rows: int, options: FitOptions) -> int:
+def rank_like_trials(n_views: int, n_rows: int, options: FitOptions) -> int:
     """Number of coordinates for which the ridges of the trials are right.
 
     With many views the trials have few coordinates, and then a small ridge does no harm. It would with all coordinates.
