@@ -85,7 +85,7 @@ def test_the_report_says_whether_couples_count_by_need():
 
 
 def test_the_final_fit_has_as_many_coordinates_for_an_object_as_the_trials():
-    """Six views: a trial has 150 coordinates for 180 of 240 objects, and so the fit has 200; more objects carry more."""
+    """Six views: a trial has 150 coordinates for 180 of 240 objects, and so the fit has 200."""
     options = FitOptions(8)
 
     assert rank_like_trials(6, 240, options) == 200
