@@ -13,6 +13,9 @@
 
 #if defined(DIFFHASH_HAVE_AVX512)
 
+#if !defined(DIFFHASH_EMULATED_AVX512)
+#include "direct64.hpp"
+#endif
 #include "plain.hpp"
 
 namespace diffhash {
@@ -98,6 +101,16 @@ void distances16(const std::uint8_t* planes, std::size_t rows, std::size_t code_
     *minimum = static_cast<unsigned>(result);
 }
 
+// One query. Vectors of 64 bytes cross a cache line with every load unless the codes begin at one, and
+// NumPy's do not: they read 17 GB/s per core, scalar population counts 15, and vectors of 32 bytes 27.
+unsigned direct8(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
+                 const std::uint8_t* query, std::uint8_t* out) {
+#if !defined(DIFFHASH_EMULATED_AVX512)
+    if (code_bytes == 8) return direct64(codes, rows, query, out);
+#endif
+    return direct(codes, rows, code_bytes, query, out);
+}
+
 DIFFHASH_INLINE std::size_t take_bits(std::uint64_t mask, std::size_t start, std::uint32_t* positions) {
     std::size_t found = 0;
     for (; mask; mask &= mask - 1)
@@ -165,7 +178,7 @@ const Kernel kernel = {
     prepare_word_planes,
     distances8,
     distances16,
-    direct<std::uint8_t>,
+    direct8,
     direct<std::uint16_t>,
     select8,
     select16,

@@ -1,4 +1,4 @@
-// One query over unprepared codes of 64 bits, with AVX2; only avx2.cpp includes this.
+// One query over unprepared codes of 64 bits, with AVX2; the files of AVX2 and AVX-512 include this.
 #pragma once
 
 #include <immintrin.h>
