@@ -83,8 +83,4 @@ class Access:
 
 
 def _is_write(method: str, path: str) -> bool:
-    if not path.startswith("/v1/items"):
-        return False
-    if path == "/v1/items/get":
-        return False
-    return method not in _READS
+    return path == "/v1/delete" or (path.startswith("/v1/items") and method not in _READS)
