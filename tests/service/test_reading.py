@@ -103,7 +103,18 @@ def test_health_readiness_and_counts(client):
     assert "diffhash_queries_per_pass_count" in text
 
 
-@pytest.mark.parametrize("path", ["/", "/v1/nothing", "/docs", "/v1/search/", "/v1", "/..%2f..%2fetc/passwd"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/page/..%2fgate.py",
+        "/page/nothing.js",
+        "/v1/nothing",
+        "/docs",
+        "/v1/search/",
+        "/v1",
+        "/..%2f..%2fetc/passwd",
+    ],
+)
 def test_other_paths_do_not_exist(client, path):
     answer = client.get(path)
     assert answer.status_code == 404

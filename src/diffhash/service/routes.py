@@ -19,6 +19,7 @@ from .arrow_body import ArrowRows
 from .bodies import ARROW, JSON, NPY, media_type, parse, read_arrow, read_npy
 from .describing import describe_calibration, describe_fields, describe_item, describe_store
 from .openapi import describe_api
+from .page_routes import add_page
 from .problems import FAULT, RefusedError, problem_of
 from .requests import AddRequest, DeleteRequest, GetRequest, LimitRequest
 from .search_route import check_no_query, query_options, read_body
@@ -39,6 +40,7 @@ def make_routes(state: State) -> FastAPI:
     _add_descriptions(app, state)
     _add_reading(app, state)
     _add_writing(app, state)
+    add_page(app, state)
 
     @app.get("/v1/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
