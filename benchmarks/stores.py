@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import psycopg
 
 import diffhash as dh
 from diffhash import workflows
@@ -34,7 +33,7 @@ def main() -> None:
     )
     parser.add_argument("--n", type=int, default=1_000_000, help="number of objects")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part; repeat for more")
-    parser.add_argument("--recall-n", type=int, default=100_000, help="number of codes for recall")
+    parser.add_argument("--recall-n", type=int, default=20_000, help="number of codes for recall")
     parser.add_argument("--out", type=Path, help="write the figures there as JSON")
     arguments = parser.parse_args()
     parts = arguments.part or ["load", "search", "copy"]
@@ -90,6 +89,8 @@ def fastest(work: Callable[[], object], times: int) -> float:
 
 def search(server: PostgresServer, store: Any, figures: dict[str, Any]) -> None:
     """The top ten of one query and of a hundred, beside the bare statement."""
+    import psycopg
+
     queries = np.random.default_rng(1).integers(0, 256, (100, BITS // 8), dtype=np.uint8)
     texts = ["".join(f"{byte:08b}" for byte in query) for query in queries]
     statement = f"SELECT position, code <~> %s::bit({BITS}) AS d FROM bench_codes_0 ORDER BY d LIMIT 10"
@@ -185,7 +186,7 @@ def recall(server: PostgresServer, n: int, figures: dict[str, Any]) -> None:
 
 def learned_codes(n: int, bits: int) -> tuple[Any, Any]:
     """Codes of one view of paper-like data, and queries from the other view."""
-    data = dh.datasets.make_paper_data(n_classes=100, n_train=5000, n_test=n, random_state=0)
+    data = dh.datasets.make_paper_data(n_classes=300, n_train=6000, n_test=n, random_state=0)
     hasher = dh.KernelDiffHash(n_bits=bits, n_landmarks=max(300, 2 * bits), random_state=0)
     labels = data.train.labels
     hasher.fit(data.train.views, dh.Pairs.from_labels(labels["x"], labels["y"]))

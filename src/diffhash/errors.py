@@ -29,6 +29,7 @@ __all__ = [
     "InputError",
     "InputFileError",
     "MissingExtraError",
+    "ModelChangedError",
     "ModelFileError",
     "ModelNotFoundError",
     "NewerCollectionError",
@@ -44,6 +45,7 @@ __all__ = [
     "RankWarning",
     "ReadOnlyCollectionError",
     "SampleWarning",
+    "StoreAccessError",
     "StoreServerError",
     "StoreUnavailableError",
     "TooManyBitsError",
@@ -211,6 +213,14 @@ class StoreUnavailableError(CollectionError, ConnectionError):
 
 class StoreServerError(CollectionError):
     """The server of a store cannot hold collections: it is too old, lacks an extension, or refuses a statement."""
+
+
+class ModelChangedError(CollectionError):
+    """The store has another model now than the one that made the codes of a request."""
+
+
+class StoreAccessError(CollectionError, PermissionError):
+    """The server of a store refuses the token, or the token does not allow this."""
 
 
 class UnsupportedCallError(CollectionError, NotImplementedError):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
+import sys
 
 import numpy as np
 import pytest
@@ -24,6 +26,9 @@ def write_shards(folder, X, edges, kind="npy"):
         path = folder / f"part-{number:03}.{kind}"
         if kind == "npy":
             np.save(path, rows)
+        elif kind == "zarr":
+            zarr = pytest.importorskip("zarr")
+            zarr.create_array(str(path), data=rows, chunks=(400, X.shape[1]))
         else:
             pa = pytest.importorskip("pyarrow")
             import pyarrow.parquet
@@ -73,6 +78,55 @@ def test_the_model_is_that_of_one_machine(address, data, shards, small_sample, t
     assert equal_bits(alone, dh.load(result.path), data.two) >= 0.9999
     assert said[0].startswith("3 passes over 3,000 ")
     assert {step.detail for step in steps} == {"pass 1 of 3", "pass 2 of 3", "pass 3 of 3"}
+
+
+@pytest.mark.parametrize("one_array", [False, True])
+def test_zarr_arrays_are_shards(address, data, small_sample, tmp_path, one_array):
+    folders = {
+        m: write_shards(tmp_path / m, X, [] if one_array else [700, 1800], "zarr")
+        for m, X in data.two.items()
+    }
+    if one_array:
+        folders = {
+            m: (folder / "part-000.zarr").rename(tmp_path / f"{m}.zarr") for m, folder in folders.items()
+        }
+    alone = dh.DiffHash(n_bits=8).fit(data.two, dh.Pairs.aligned(N))
+
+    dh.cluster.fit_shards(folders, tmp_path / "m.dhm", scheduler=address, learning=DIFF)
+    dh.cluster.encode_shards(
+        tmp_path / "m.dhm", folders["image"], tmp_path / "codes", scheduler=address, modality="image"
+    )
+
+    together = dh.load(tmp_path / "m.dhm")
+    assert equal_bits(alone, together, data.two) >= 0.9999
+    codes = np.concatenate([np.load(file) for file in sorted((tmp_path / "codes").glob("*.npy"))])
+    np.testing.assert_array_equal(codes, together.encode(data.two["image"], modality="image"))
+
+
+def test_zarr_shards_without_zarr_say_what_to_install(data, tmp_path, monkeypatch):
+    (tmp_path / "image" / "part-0.zarr").mkdir(parents=True)
+    monkeypatch.setitem(sys.modules, "zarr", None)
+    text = write_shards(tmp_path / "text", data.two["text"], [])
+
+    with pytest.raises(dh.errors.MissingExtraError, match=r"pip install 'diffhash\[zarr\]'"):
+        dh.cluster.fit_shards({"image": tmp_path / "image", "text": text}, tmp_path / "m.dhm", learning=DIFF)
+
+
+@pytest.mark.parametrize("what", ["empty folder", "group", "damaged"])
+def test_bad_zarr_arrays_are_refused(data, tmp_path, what):
+    zarr = pytest.importorskip("zarr")
+    folder = write_shards(tmp_path / "image", data.two["image"], [], "zarr")
+    path = folder / "part-000.zarr"
+    if what == "damaged":
+        (path / "zarr.json").write_text("nothing")
+    else:
+        shutil.rmtree(path)
+        path.mkdir()
+        if what == "group":
+            zarr.open_group(str(path), mode="w")
+
+    with pytest.raises(dh.errors.InputFileError, match=r"part-000\.zarr"):
+        dh.cluster.fit_shards({"image": folder, "text": folder}, tmp_path / "m.dhm", learning=DIFF)
 
 
 def test_the_first_parquet_shard_may_be_empty(data, tmp_path):
@@ -207,7 +261,7 @@ def test_errors_name_shard_and_row(address, data, model, tmp_path):
         ),
         ("rows", OptionError, r"image 3,000, text 2,000"),
         ("no folder", dh.errors.InputFileError, "is not a folder"),
-        ("no files", dh.errors.InputFileError, "there are no .npy or .parquet files"),
+        ("no files", dh.errors.InputFileError, "there are no .npy or .parquet or .zarr files"),
         ("no rows", dh.errors.InputFileError, "have no rows"),
         ("damaged", dh.errors.InputFileError, "part-001.npy"),
     ],

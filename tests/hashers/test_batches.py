@@ -321,6 +321,25 @@ def test_data_that_pass_once_give_the_projections_of_fit(kind, n_modalities):
         np.testing.assert_allclose(once.projections_[m], whole.projections_[m], rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["aligned", "labels"])
+def test_a_hundred_batches_that_pass_once_give_the_bits_of_fit(kind, monkeypatch):
+    monkeypatch.undo()
+    views, labels = make_views()
+    views = {m: np.concatenate([X + 0.01 * k for k in range(40)]) for m, X in views.items()}
+    labels = np.tile(labels, 40)
+    slices = split(range(60, 40 * N, 60), 40 * N)
+
+    def pairs(rows):
+        n = len(labels[rows])
+        return dh.Pairs.aligned(n) if kind == "aligned" else dh.Pairs.from_labels(labels[rows], labels[rows])
+
+    batches = [({m: X[rows] for m, X in views.items()}, pairs(rows)) for rows in slices]
+    once = stream(dh.DiffHash(4), batches)
+
+    assert len(batches) == 100
+    assert share_of_equal_bits(once, dh.DiffHash(4).fit(views, pairs(slice(None))), views) >= 0.99
+
+
 def test_a_kernel_with_given_landmarks_gives_the_projections_of_fit():
     views, pairs, batches = problem("aligned", 2, split(range(10, N, 10), N))
     landmarks = {m: X[:12] for m, X in views.items()}

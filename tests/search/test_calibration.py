@@ -149,3 +149,12 @@ def test_calibration_error_of_right_and_wrong_chances():
 
     assert calibration_error(table, np.array([0.5, 3 / 8]), k=5) == pytest.approx(0.0)
     assert calibration_error(table, np.array([1.0, 1.0]), k=5) == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("promise", [5e-324, 1e-300, 1e-20])
+def test_a_tiny_promise_cannot_be_made_and_is_not_an_overflow(promise):
+    counts = np.array([[[0, 300, 99_700]] + [[0, 60, 19_940]] * 10, [[50, 50, 0]] + [[10, 10, 0]] * 10])
+    couple = CoupleCalibration(counts, False, 1.0, None, None)
+
+    with pytest.raises(CalibrationError, match="cannot promise"):
+        false_match_limit(couple, 10**9, promise, caller="search")

@@ -39,7 +39,7 @@ def filled(tmp_path_factory, learned, small_data):
 def pictures(tmp_path_factory, photos):
     """A collection of pictures and captions."""
     path = tmp_path_factory.mktemp("served") / "photos.dh"
-    learning = workflows.LearningOptions(method="diff", n_bits=4, calibrate=False)
+    learning = workflows.LearningOptions(method="diff", n_bits=4, calibrate=True)
     workflows.build_folder(photos / "pictures", photos / "captions.csv", path, learning=learning)
     return SimpleNamespace(path=path, folder=photos / "pictures")
 

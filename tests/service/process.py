@@ -32,11 +32,13 @@ class Server:
         Put before the command, to run it in a network namespace.
     host : str
         The address to listen on.
+    code : str, optional
+        Python code that serves the collection, in place of the command.
     """
 
-    def __init__(self, address, *options, environment=None, prefix=(), host="127.0.0.1"):
+    def __init__(self, address, *options, environment=None, prefix=(), host="127.0.0.1", code=None):
         self.address, self.options, self.prefix, self.host = address, options, list(prefix), host
-        self.environment = environment or {}
+        self.environment, self.code = environment or {}, code
         self.lines: list[dict[str, object]] = []
 
     def start(self):
@@ -51,6 +53,8 @@ class Server:
             os.fspath(self.address),
         ]
         command += ["--port", "0", "--host", self.host, *map(str, self.options)]
+        if self.code is not None:
+            command = [sys.executable, "-c", self.code, os.fspath(self.address)]
         self.process = subprocess.Popen(
             command,
             stderr=subprocess.PIPE,

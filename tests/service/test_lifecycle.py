@@ -46,7 +46,7 @@ class Askers:
 QUERIES = [
     ("/v1/search", {"code": "0000", "into": "x", "k": 3}),
     ("/v1/search", {"item": 5, "modality": "x", "into": "x"}),
-    ("/v1/items/get", {"ids": [5]}),
+    ("/v1/get", {"ids": [5]}),
 ]
 
 

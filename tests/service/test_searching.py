@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -246,8 +247,6 @@ def test_words_find_pictures_and_unknown_ones_are_named(picture_client):
 
 
 def test_a_picture_is_found_by_its_file_and_in_base64(picture_client, pictures):
-    import base64
-
     name = "discs/03.png"
     data = (pictures.folder / name).read_bytes()
     raw = picture_client.post(
@@ -259,6 +258,20 @@ def test_a_picture_is_found_by_its_file_and_in_base64(picture_client, pictures):
     assert hits_of(
         picture_client.post("/v1/search", json={"picture": text, "into": "image", "k": 1})
     ) == hits_of(raw)
+
+
+def test_words_and_a_picture_are_one_query(picture_client, pictures):
+    picture = (pictures.folder / "discs/03.png").read_bytes()
+    query = {"text": "red disc", "picture": base64.b64encode(picture).decode(), "into": "image", "k": 5}
+
+    hits = hits_of(picture_client.post("/v1/search", json=query))
+
+    with dh.Collection.open(pictures.path) as collection:
+        raw = {"text": ["red disc"], "image": [pictures.folder / "discs/03.png"]}
+        assert hits == facts(collection.search_raw(raw, into="image", k=5)[0])
+    assert all("disc" in hit["payload"]["caption"] for hit in hits)
+    twice = picture_client.post("/v1/search", json={**query, "vectors": {"image": [1.0]}})
+    assert "twice" in twice.json()["error"]["message"]
 
 
 def test_a_text_is_never_the_name_of_a_file(picture_client, pictures):

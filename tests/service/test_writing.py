@@ -43,7 +43,7 @@ def test_objects_are_added_replaced_and_deleted(writer, small_data):
     assert writer.get("/v1/items/2").json() == {"id": 2, "codes": {"x": "ffff"}, "payload": {"m": 2}}
     with dh.Collection.open(writer.path) as collection:
         assert len(collection) == 3
-    assert writer.post("/v1/items/delete", json={"ids": [1, 3, 99]}).json() == {"deleted": 2}
+    assert writer.post("/v1/delete", json={"ids": [1, 3, 99]}).json() == {"deleted": 2}
     assert writer.delete("/v1/items/2").json() == {"deleted": 1}
     assert writer.delete("/v1/items/2").status_code == 404
 
@@ -86,7 +86,7 @@ def test_arrays_of_vectors_are_added(writer, small_data, learned):
     assert arrow.json() == {"ids": list(range(900, 905))}
     expected = [code.tobytes().hex() for code in learned.encode(x, modality="x")]
     for ids in (npy.json()["ids"], range(900, 905)):
-        items = writer.post("/v1/items/get", json={"ids": list(ids)}).json()["items"]
+        items = writer.post("/v1/get", json={"ids": list(ids)}).json()["items"]
         assert [item["codes"]["x"] for item in items] == expected
     assert items[4]["payload"] == {"n": 4}
 
@@ -131,9 +131,14 @@ def test_a_service_that_reads_refuses_to_write(client):
     for answer in (
         client.post("/v1/items", json={"modality": "x", "codes": ["0000"]}),
         client.put("/v1/items", json={}),
-        client.post("/v1/items/delete", json={"ids": [1]}),
+        client.post("/v1/delete", json={"ids": [1]}),
         client.delete("/v1/items/1"),
     ):
         assert answer.status_code == 403
         assert "--writable" in answer.json()["error"]["message"]
     assert client.get("/v1/items/1").status_code == 200
+
+
+def test_methods_that_a_path_does_not_have_are_not_writes(client):
+    for method, path in (("TRACE", "/v1/items/7"), ("PATCH", "/v1/items"), ("GET", "/v1/delete")):
+        assert client.request(method, path).status_code == 405

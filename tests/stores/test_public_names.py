@@ -42,7 +42,9 @@ def test_every_public_name_is_documented(name):
 
 def test_the_api_page_promises_no_other_name_of_stores():
     promised = re.findall(r"^\.\. auto\w+:: diffhash\.stores\.(\S+)$", API.read_text("utf-8"), re.MULTILINE)
-    assert set(promised) <= set(NAMES)
+    # The store of an engine is in its package, which needs an extra to be imported.
+    of_engines = {"milvus.MilvusStore", "postgres.PostgresStore"}
+    assert set(promised) <= {*NAMES, *of_engines}
 
 
 def test_all_exceptions_of_the_package_are_in_errors():

@@ -110,7 +110,7 @@ def encode_shards(
     loaded = load_model(model)
     shards = open_shards(features, what="features")
     filled = next(shard for shard in shards if shard.n_rows)
-    modality = choose_modality(loaded, open_features(filled.name), modality)
+    modality = choose_modality(loaded, filled.open(), modality)
     if filled.n_features != loaded.n_features[modality]:
         raise OptionError(
             f"{filled.name} has {filled.n_features} features, but modality {modality!r} of the model has "
@@ -213,5 +213,5 @@ def _is_done(shard: Shard, out: Path, model: HashModel) -> bool:
     return (
         file is not None
         and (file.n_rows, file.n_features) == (shard.n_rows, code_bytes(model.n_bits))
-        and out.stat().st_mtime_ns >= shard.path.stat().st_mtime_ns
+        and out.stat().st_mtime_ns >= shard.modified_ns
     )

@@ -43,8 +43,8 @@ def fit_shards(
     Parameters
     ----------
     views : dict of folders by modality
-        Each has ``.npy`` or ``.parquet`` files, which the workers can read under the same name. Sorted by name, they
-        are the rows of the modality.
+        Each has ``.npy``, ``.parquet`` or ``.zarr`` shards, which the workers can read under the same name. Sorted by
+        name, they are the rows of the modality.
     out : file
         The new model (.dhm), written by this process.
     scheduler : str

@@ -16,13 +16,14 @@ from ..errors import FeatureCountError, InputFileError
 from ..files import FeatureFile, open_features
 from ..files.arrays import NpyFeatures
 from ..files.source import Source
+from ..files.zarr_array import ZarrFeatures, is_zarr
 from ..types import IntArray
 from .blocks import Places, starts_of
 
 __all__ = ["SHARD_KINDS", "Shard", "ShardBlocks", "open_shards"]
 
 #: Endings of files that can be shards.
-SHARD_KINDS = (".npy", ".parquet")
+SHARD_KINDS = (".npy", ".parquet", ".zarr")
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,17 @@ class Shard:
     @property
     def path(self) -> Path:
         """The file."""
-        return Source.parse(self.name).path
+        return Path(self.name) if is_zarr(self.name) else Source.parse(self.name).path
+
+    @property
+    def modified_ns(self) -> int:
+        """When the file was changed; of a Zarr array, the last change of its chunks."""
+        parts = self.path.rglob("*") if is_zarr(self.name) else ()
+        return max([self.path.stat().st_mtime_ns, *(part.stat().st_mtime_ns for part in parts)])
 
     def open(self) -> FeatureFile:
         """Open the file again, where its rows are needed; it must not have changed."""
-        file = open_features(self.name)
+        file = _open(self.name)
         if (file.n_rows, file.n_features) != (self.n_rows, self.n_features):
             raise InputFileError(
                 f"{self.name} has changed: it had {self.n_rows:,} rows of {self.n_features} features, now "
@@ -91,8 +98,8 @@ class ShardBlocks:
     ----------
     shards : list of Shard
     step : int
-        Largest number of rows of a block. Only ``.npy`` shards are divided, because rows of other files cannot be read
-        without the rows before them.
+        Largest number of rows of a block. Parquet shards are not divided, because their rows cannot be read without the
+        rows before them.
     sizes : tuple of int, optional
         Numbers of rows of the blocks, in place of ``step``.
     """
@@ -142,6 +149,7 @@ def open_shards(folder: str | os.PathLike[str], *, what: str) -> list[Shard]:
     Parameters
     ----------
     folder : folder, optionally with ``#`` and the columns of Parquet files
+        A folder whose name ends in ``.zarr`` is one Zarr array.
     what : str
         What the shards are, for messages.
 
@@ -163,6 +171,9 @@ def open_shards(folder: str | os.PathLike[str], *, what: str) -> list[Shard]:
         for file in Path(path).iterdir()
         if file.suffix.lower() in SHARD_KINDS and file.name[0] not in "._"
     )
+    if is_zarr(path):
+        # The folder is one array.
+        files = [Path(path)]
     if not files:
         raise InputFileError(f"{what}: there are no {' or '.join(SHARD_KINDS)} files in {path}.")
     _check_numbers([file.name for file in files], path, what)
@@ -183,9 +194,13 @@ def open_shards(folder: str | os.PathLike[str], *, what: str) -> list[Shard]:
 def _open_shard(name: str) -> Shard:
     if name.partition("#")[0].lower().endswith(".parquet") and _is_empty_parquet(name):
         return Shard(name, 0, 0, np.dtype(np.float32))
-    file = open_features(name)
+    file = _open(name)
     first = next(file.blocks(1), None)
     return Shard(name, file.count(), file.n_features, np.dtype(np.float32) if first is None else first.dtype)
+
+
+def _open(name: str) -> FeatureFile:
+    return ZarrFeatures(Path(name)) if is_zarr(name) else open_features(name)
 
 
 def _is_empty_parquet(name: str) -> bool:
@@ -215,7 +230,7 @@ def _check_numbers(names: Sequence[str], folder: str, what: str) -> None:
 
 def _block_sizes(shards: Sequence[Shard], step: int) -> Iterator[int]:
     for shard in shards:
-        if shard.n_rows > step and shard.name.lower().endswith(".npy"):
+        if shard.n_rows > step and not shard.name.partition("#")[0].lower().endswith(".parquet"):
             n_blocks = -(-shard.n_rows // step)
             edges = np.linspace(0, shard.n_rows, n_blocks + 1).astype(int)
             yield from (int(size) for size in np.diff(edges))
@@ -228,5 +243,7 @@ def _read_range(shard: Shard, start: int, stop: int) -> NDArray[Any]:
     if isinstance(file, NpyFeatures):
         # A copy: mapped pages count as memory of the worker, and a file that is cut later would end the process.
         return np.array(file.array()[start:stop])
+    if isinstance(file, ZarrFeatures):
+        return file.rows(start, stop)
     found = file.array()
     return found if (start, stop) == (0, len(found)) else found[start:stop]

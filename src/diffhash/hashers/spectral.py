@@ -101,9 +101,9 @@ class SpectralHasher(BaseHasher):
         """Learn from data that pass only once: add a batch to what the batches before have told.
 
         Sums over rows and pairs accumulate, so the projections are those of :meth:`fit` with all batches together.
-        Thresholds, and what ``rotate`` and ``shrinkage="auto"`` choose, come from a sample of at most 131,072 rows
-        (and 128 MB) of each view. Memory does not grow with the number of batches. The model is made when it is first
-        used after a call.
+        Thresholds, and what ``rotate`` and ``shrinkage="auto"`` choose, come from a sample of at most 128 MB
+        (and 1,048,576 rows) of each view. Memory does not grow with the number of batches. The model is made when it is
+        first used after a call.
 
         Parameters
         ----------

@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 #: Largest number of rows of a modality in the sample of a stream.
-MAX_STREAM_ROWS = 1 << 17
+MAX_STREAM_ROWS = 1 << 20
 #: Largest number of rows of a modality in the sample, and of bytes that they may take; but at least 2,000 rows.
 MAX_SAMPLE_ROWS, MAX_SAMPLE_BYTES, MIN_SAMPLE_ROWS = 20_000, 1 << 27, 2000
 

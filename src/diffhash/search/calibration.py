@@ -145,13 +145,15 @@ def false_match_limit(
         return FalseMatchLimit(int(allowed[-1]), float(expected[allowed[-1]]))
     if effective[0] >= FEWEST_COUNTS:
         return FalseMatchLimit(-1, float(expected[0]))
-    needed = gammaincinv(FEWEST_COUNTS + 1, CONFIDENCE) * n_items / max_false_matches
+    # A number that is printed; a tiny promise would need more than a float can hold.
+    smallest = max(max_false_matches, 1e-200)
+    needed = gammaincinv(FEWEST_COUNTS + 1, CONFIDENCE) * n_items / smallest
     if bounds[0] < 1:
         # So much more is needed if the counts grow as they are, with pairs that share objects among them.
-        needed = max(needed, couple.n_dissimilar * expected[0] / max_false_matches)
+        needed = max(needed, couple.n_dissimilar * expected[0] / smallest)
     raise CalibrationError(
         f"{caller}: the calibration cannot promise at most {max_false_matches:g} wrong hits among {n_items:,} items. "
-        f"That needs about {int(np.ceil(needed)):,} or more held-out dissimilar pairs; the model has "
+        f"That needs about {int(np.ceil(min(needed, 1e18))):,} or more held-out dissimilar pairs; the model has "
         f"{couple.n_dissimilar:,}, from which it can promise {expected[0]:.3g} or more. "
         "Calibrate with more objects, or allow more wrong hits."
     )

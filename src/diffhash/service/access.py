@@ -83,8 +83,9 @@ class Access:
 
 
 def _is_write(method: str, path: str) -> bool:
-    if not path.startswith("/v1/items"):
-        return False
-    if path == "/v1/items/get":
-        return False
-    return method not in _READS
+    """Whether a request writes, if its route exists; the router refuses methods that a path does not have."""
+    if path == "/v1/items":
+        return method in ("POST", "PUT")
+    return (method == "POST" and path == "/v1/delete") or (
+        method == "DELETE" and path.startswith("/v1/items/")
+    )

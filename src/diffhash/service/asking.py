@@ -209,24 +209,29 @@ def ask_fused(store: Any, request: SearchRequest, k: int, picture: bytes | None)
     """Search with a query of several modalities."""
     if request.modality is not None:
         raise ParameterError("A query of several modalities goes without modality.")
-    views: dict[str, Any] = {}
+    vectors: dict[str, Any] = {}
+    raw: dict[str, Any] = {}
 
-    def put(name: str, features: Any) -> None:
-        if name in views:
+    def put(into: dict[str, Any], name: str, value: Any) -> None:
+        if name in vectors or name in raw:
             raise ParameterError(f"The query has {name!r} twice. Give it once.")
-        views[name] = features
+        into[name] = [value]
 
     for name, vector in (request.vectors or {}).items():
-        put(name, [vector])
+        put(vectors, name, vector)
     if request.vector is not None:
-        put(modality_of_length(store, len(request.vector)), [request.vector])
+        put(vectors, modality_of_length(store, len(request.vector)), request.vector)
     if request.text is not None:
-        name = check_text_modality(store, None, words=True)
-        put(name, store.model.featurize([request.text], modality=name))
+        put(raw, check_text_modality(store, None, words=True), request.text)
     if picture is not None:
-        name = check_text_modality(store, None, words=False)
-        put(name, store.model.featurize([picture], modality=name))
-    return [Answer(hits) for hits in store.search(views, **_options(request, k), rank=request.rank)]
+        put(raw, check_text_modality(store, None, words=False), picture)
+    options = {**_options(request, k), "rank": request.rank}
+    if not vectors:
+        # Its words are matched with captions, too.
+        return [Answer(hits) for hits in store.search_raw(raw, **options, words=request.words)]
+    for name, value in raw.items():
+        vectors[name] = store.model.featurize(value, modality=name)
+    return [Answer(hits) for hits in store.search(vectors, **options)]
 
 
 def ask_views(store: Any, request: BatchSearch, k: int) -> list[Answer]:

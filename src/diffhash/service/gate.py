@@ -10,6 +10,7 @@ from typing import Any
 from .access import Access
 from .answers import HEADERS, Message, Receive, Scope, Send, respond, respond_problem
 from .logs import log_event
+from .page_routes import FIND, asks_for_json
 from .problems import FAULT, RefusedError, problem_of
 from .search_route import answer_batch, answer_search
 from .state import State
@@ -56,6 +57,9 @@ class Gate:
                 status = message["status"]
             await send(message)
 
+        if asks_for_json(scope, dict(scope["headers"])):
+            # Before the access is checked: the page itself is open to all, its searches are not.
+            scope = {**scope, "path": FIND, "raw_path": FIND.encode()}
         path, method = scope["path"], scope["method"]
         if self._origins:
             send = self._with_origin(scope, send)

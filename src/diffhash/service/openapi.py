@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from ..codes import code_bytes
 from .bodies import ARROW, JSON, NPY, PICTURES
 from .requests import (
     AddRequest,
@@ -62,6 +64,7 @@ _ITEM = {
 
 def describe_api(state: State) -> dict[str, Any]:
     """The document for this service."""
+    store = state.store.current
     modes: list[Any] = [(model, "validation") for model in _REQUESTS]
     modes += [(model, "serialization") for model in _ANSWERS]
     _, schemas = models_json_schema(modes, ref_template=_REFERENCE)
@@ -73,7 +76,7 @@ def describe_api(state: State) -> dict[str, Any]:
             "version": "1",
             "description": "Search one kind of data with another through codes of a few bytes.",
         },
-        "paths": _paths(state.settings.writable),
+        "paths": _with_examples(_paths(), store.modalities, code_bytes(store.n_bits)),
         "components": components,
     }
     if state.settings.token is not None:
@@ -82,7 +85,28 @@ def describe_api(state: State) -> dict[str, Any]:
     return document
 
 
-def _paths(writable: bool) -> dict[str, Any]:
+def _with_examples(paths: dict[str, Any], modalities: Sequence[str], width: int) -> dict[str, Any]:
+    """Examples that fit this store: its modalities, and codes of the right length."""
+    one, other = modalities[0], modalities[min(1, len(modalities) - 1)]
+    code = "0f" * width
+    examples: dict[tuple[str, str], list[dict[str, Any]]] = {
+        ("/v1/search", "post"): [
+            {"code": code, "into": one, "k": 3},
+            {"code": code, "into": other, "radius": 9},
+        ],
+        ("/v1/search/batch", "post"): [{"codes": [code, code], "into": one, "k": 3}],
+        ("/v1/items", "post"): [{"modality": one, "codes": [code], "payloads": [{"year": 1990}]}],
+        ("/v1/items", "put"): [{"modality": one, "codes": [code], "ids": [12], "payloads": [{"year": 1990}]}],
+        ("/v1/limit", "post"): [{"max_false_matches": 0.5, "modality": other, "into": one}],
+    }
+    for (path, method), values in examples.items():
+        if path in paths:
+            named = {f"example {number}": {"value": value} for number, value in enumerate(values, 1)}
+            paths[path][method]["requestBody"]["content"][JSON]["examples"] = named
+    return paths
+
+
+def _paths() -> dict[str, Any]:
     paths: dict[str, Any] = {
         "/healthz": {"get": _operation("Whether the process runs.", _status_text(), (), open_to_all=True)},
         "/readyz": {
@@ -106,6 +130,7 @@ def _paths(writable: bool) -> dict[str, Any]:
                 "Sizes, modalities, the model, and limits.", _named("n_objects", "n_bits"), (429, 503)
             )
         },
+        "/v1/count": {"get": _operation("Number of objects.", _named("objects", "id_kind"), (429, 503))},
         "/v1/fields": {
             "get": _operation(
                 "Fields of the payloads, from a sample, and their most frequent values.",
@@ -144,13 +169,13 @@ def _paths(writable: bool) -> dict[str, Any]:
         "/v1/items/{id}": {
             "get": {**_operation("One object.", _ITEM, (404, 422, 429, 503)), "parameters": [_ID]}
         },
-        "/v1/items/{id}/thumbnail": {
+        "/v1/thumbnails/{id}": {
             "get": {
                 **_operation("The small picture of an object.", None, (404, 422, 429, 503), PICTURES[:2]),
                 "parameters": [_ID],
             }
         },
-        "/v1/items/get": {
+        "/v1/get": {
             "post": _operation(
                 "Objects by their ids.",
                 {**_named("items"), "properties": {"items": {"type": "array", "items": _ITEM}}},
@@ -159,8 +184,8 @@ def _paths(writable: bool) -> dict[str, Any]:
             )
         },
     }
-    if writable:
-        _add_writes(paths)
+    # A service that only reads has these routes too: it refuses them with 403.
+    _add_writes(paths)
     return paths
 
 
@@ -179,7 +204,7 @@ def _add_writes(paths: dict[str, Any]) -> None:
         "post": {**_operation("Add objects.", written, statuses, body=body), "parameters": options},
         "put": {**_operation("Add or replace objects.", written, statuses, body=body), "parameters": options},
     }
-    paths["/v1/items/delete"] = {
+    paths["/v1/delete"] = {
         "post": _operation("Remove objects.", _named("deleted"), statuses, body=_json_body(DeleteRequest))
     }
     paths["/v1/items/{id}"]["delete"] = {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import struct
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -95,12 +97,15 @@ def guarded_protocol(limits: Limits) -> type[HttpToolsProtocol]:
 
         def close_if_slow(self, now: float) -> None:
             """Close the connection if its client has had enough time."""
-            if self.transport.is_closing():
-                # Data that a client does not take would keep a closing connection open.
-                if self.stalled_since is not None and now - self.stalled_since > limits.send_seconds:
-                    self.transport.abort()
-            elif self.stalled_since is not None and now - self.stalled_since > limits.send_seconds:
+            if self.stalled_since is not None and now - self.stalled_since > limits.send_seconds:
+                # The kernel would go on to send what the client does not take.
+                linger = struct.pack("ii", 1, 0)
+                self.transport.get_extra_info("socket").setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, linger
+                )
                 self.transport.abort()
+            elif self.transport.is_closing():
+                return
             elif self.receiving_since is not None and now - self.receiving_since > limits.receive_seconds:
                 if self.cycle is None or not self.cycle.response_started:
                     self.transport.write(_TOO_SLOW)

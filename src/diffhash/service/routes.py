@@ -9,6 +9,7 @@ import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match, Route
 
 from ..errors import DiffhashError, UnknownIdError
 from ..workflows.objects import stored_id
@@ -18,9 +19,10 @@ from .arrow_body import ArrowRows
 from .bodies import ARROW, JSON, NPY, media_type, parse, read_arrow, read_npy
 from .describing import describe_calibration, describe_fields, describe_item, describe_store
 from .openapi import describe_api
+from .page_routes import add_page
 from .problems import FAULT, RefusedError, problem_of
 from .requests import AddRequest, DeleteRequest, GetRequest, LimitRequest
-from .search_route import query_options, read_body
+from .search_route import check_no_query, query_options, read_body
 from .state import State
 from .writing import write_objects
 
@@ -38,6 +40,7 @@ def make_routes(state: State) -> FastAPI:
     _add_descriptions(app, state)
     _add_reading(app, state)
     _add_writing(app, state)
+    add_page(app, state)
 
     @app.get("/v1/openapi.json", include_in_schema=False)
     async def openapi() -> Response:
@@ -51,15 +54,16 @@ def _json(value: Any, status: int = 200) -> Response:
 
 
 def _add_errors(app: FastAPI) -> None:
-    async def answer(_: Request, error: Exception) -> Response:
+    async def answer(request: Request, error: Exception) -> Response:
         if isinstance(error, HTTPException):
             problem = RefusedError(error.status_code, "RequestError", f"{error.detail}.")
         elif isinstance(error, RequestValidationError):
             problem = RefusedError(422, "RequestError", "A parameter of the path or the query is not valid.")
         else:
             problem = problem_of(error) or FAULT
-        headers = dict(getattr(error, "headers", None) or {}) if isinstance(error, HTTPException) else {}
-        headers |= {name.decode(): value.decode() for name, value in problem.headers}
+        headers = {name.decode(): value.decode() for name, value in problem.headers}
+        if problem.status == 405:
+            headers["allow"] = _methods(app, request)
         return Response(orjson.dumps(problem.body), problem.status, headers, JSON)
 
     for kind in (
@@ -72,6 +76,15 @@ def _add_errors(app: FastAPI) -> None:
         Exception,
     ):
         app.add_exception_handler(kind, answer)
+
+
+def _methods(app: FastAPI, request: Request) -> str:
+    """The methods of a path, of all routes together."""
+    found: set[str] = set()
+    for route in app.routes:
+        if isinstance(route, Route) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= set(route.methods or ())
+    return ", ".join(sorted(found))
 
 
 async def _body(request: Request, state: State, kinds: tuple[str, ...]) -> tuple[str, bytes]:
@@ -111,6 +124,11 @@ def _add_descriptions(app: FastAPI, state: State) -> None:
             await state.read(lambda store: describe_store(store, state.settings, state.model_tag(store)))
         )
 
+    @app.get("/v1/count")
+    async def count() -> Response:
+        """Number of objects."""
+        return _json(await state.read(_counts))
+
     @app.get("/v1/model")
     async def model() -> Response:
         """The model, as a file (.dhm): clients encode with it."""
@@ -135,6 +153,10 @@ def _add_descriptions(app: FastAPI, state: State) -> None:
         return _json(await state.read(describe_calibration))
 
 
+def _counts(store: Any) -> dict[str, Any]:
+    return {"objects": len(store), "id_kind": store.id_kind}
+
+
 def _model_bytes(store: Any) -> bytes:
     return bytes(store.model.to_bytes())
 
@@ -145,7 +167,7 @@ def _add_reading(app: FastAPI, state: State) -> None:
         """Ids of all objects, in the order in which they were added."""
         return _json({"ids": await state.read(lambda store: _ids(store, modality))})
 
-    @app.get("/v1/items/{id:path}/thumbnail")
+    @app.get("/v1/thumbnails/{id:path}")
     async def thumbnail(id: str) -> Response:  # noqa: A002 - it is called id everywhere else too
         """The small picture in the payload of an object; 404 if it has none."""
         found = await state.read(lambda store: store.get([stored_id(store, id)])[0].payload.get(THUMBNAIL))
@@ -159,7 +181,7 @@ def _add_reading(app: FastAPI, state: State) -> None:
         """One object."""
         return _json(await state.read(lambda store: describe_item(store.get([stored_id(store, id)])[0])))
 
-    @app.post("/v1/items/get")
+    @app.post("/v1/get")
     async def get(request: Request) -> Response:
         """Objects by their ids."""
         _, body = await _body(request, state, (JSON,))
@@ -200,6 +222,7 @@ def _add_writing(app: FastAPI, state: State) -> None:
         kind, body = await _body(request, state, (JSON, NPY, ARROW))
         rows = None
         if kind == JSON:
+            check_no_query(request.scope)
             wanted = parse(AddRequest, body)
         else:
             options = query_options(request.scope, ("modality", "unless_within"))
@@ -224,7 +247,7 @@ def _add_writing(app: FastAPI, state: State) -> None:
         """Add objects, and replace those that exist."""
         return await put(request, replace=True)
 
-    @app.post("/v1/items/delete")
+    @app.post("/v1/delete")
     async def delete_many(request: Request) -> Response:
         """Remove objects."""
         _, body = await _body(request, state, (JSON,))

@@ -16,7 +16,7 @@ from .problems import RefusedError
 from .requests import BatchSearch, Options, SearchRequest
 from .state import State
 
-__all__ = ["answer_batch", "answer_search", "query_options", "read_body"]
+__all__ = ["answer_batch", "answer_search", "check_no_query", "query_options", "read_body"]
 
 #: Bytes that are read and thrown away after a body that is too long, so that the client sees the answer.
 _DRAIN = 2**26
@@ -70,6 +70,7 @@ async def answer_search(
         )
     body = await read_body(receive, headers, limits.body_bytes)
     if kind == JSON:
+        check_no_query(scope)
         request = parse(SearchRequest, body)
         plan = plan_search(request, state.store.current.n_bits, limits)
     else:
@@ -104,6 +105,7 @@ async def answer_batch(
     body = await read_body(receive, headers, limits.body_bytes)
     n_bits = state.store.current.n_bits
     if kind == JSON:
+        check_no_query(scope)
         request = parse(BatchSearch, body)
         plan = plan_batch(request, n_bits, limits)
     else:
@@ -128,6 +130,14 @@ async def _answers(state: State, plan: Plan) -> list[Answer]:
         return await state.searches.submit(plan.group, list(plan.queries))
     assert plan.function is not None
     return await state.read(plan.function)
+
+
+def check_no_query(scope: Scope) -> None:
+    """Raise if a request with a JSON body has options in its address, too."""
+    if scope["query_string"]:
+        raise RefusedError(
+            422, "RequestError", "Options of a request in JSON stand in its body, not in the address."
+        )
 
 
 def query_options(scope: Scope, known: Collection[str]) -> dict[str, Any]:

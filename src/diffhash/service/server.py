@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..errors import MissingExtraError, ParameterError
+from ..threads import one_blas_thread
 from .settings import ServeSettings
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _NEEDED = ("fastapi", "httptools", "orjson", "prometheus_client", "uvicorn")
 _SWITCH_SECONDS = 0.0005
 #: Seconds for which a connection without a request stays open.
 _KEEP_ALIVE = 30
+#: Connections that wait to be accepted.
+_BACKLOG = 2048
 
 
 def run(address: str, settings: ServeSettings) -> None:
@@ -42,7 +45,9 @@ def run(address: str, settings: ServeSettings) -> None:
         before = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH_SECONDS)
         try:
-            server.run(sockets=[listener])
+            # Queries are a few rows: more threads of BLAS would only wait for each other.
+            with one_blas_thread():
+                server.run(sockets=[listener])
         finally:
             sys.setswitchinterval(before)
     finally:
@@ -81,9 +86,10 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=int(settings.limits.seconds) + 1,
-        backlog=2048,
+        backlog=_BACKLOG,
     )
     server = uvicorn.Server(config)
 
@@ -115,6 +121,8 @@ def listen(settings: ServeSettings) -> socket.socket:
         try:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listener.bind(place)
+            # Connections wait from now on, also while a large store is being opened.
+            listener.listen(_BACKLOG)
         except BaseException:
             listener.close()
             raise

@@ -67,12 +67,14 @@ ENGINES = {
     "milvus": Capabilities(
         fused=True, transactions=False, ordered=False, several_writers=True, approximate=True
     ),
+    "http": Capabilities(asymmetric=True, several_writers=True),
 }
 _NAMES = {
     "sqlite": "a collection in a file (.dh)",
     "memory": "a MemoryStore",
     "postgresql": "PostgreSQL (postgresql://…)",
     "milvus": "Milvus (milvus://…)",
+    "http": "a service (http://…)",
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
+from tests.service.many_servers import ManyServers
 
 
 def file_address(folder, _server):
@@ -35,11 +36,19 @@ ENGINES = {
     "memory": (memory_address, None),
     "postgresql": (postgres_address, "postgres_server"),
     "milvus": (milvus_address, "milvus_server"),
+    "http": (file_address, None),
 }
 
 
 #: Engines that take seconds to make a store: tests of random cases have fewer of them there.
-SLOW = {"milvus"}
+SLOW = {"milvus", "http"}
+
+
+@pytest.fixture(scope="session")
+def services():
+    """A process with many services; see :mod:`tests.service.many_servers`."""
+    with ManyServers() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +76,12 @@ def make_store(request, hasher):
     def make(learned=hasher, **options):
         folders.append(Path(tempfile.mkdtemp(prefix="store_")))
         made.append(dh.create(address_of(folders[-1], server), learned, **options))
+        if request.param == "http":
+            # A service is put in front of a collection, and opened by its address.
+            collection = made.pop()
+            collection.close()
+            path = collection.address
+            made.append(dh.open(request.getfixturevalue("services").serve(path), writable=True))
         return made[-1]
 
     make.is_slow = request.param in SLOW

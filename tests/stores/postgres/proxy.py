@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import threading
 from pathlib import Path
+
+#: How a client of PostgreSQL asks for TLS.
+_TLS_REQUEST = bytes.fromhex("0000000804d2162f")
 
 
 class Proxy:
     """Forwards connections to a Unix socket, until a message of the client contains ``trigger``.
+
+    With a certificate and its key, clients must use TLS.
 
     Attributes
     ----------
@@ -23,13 +29,20 @@ class Proxy:
         How many have been.
     """
 
-    def __init__(self, target: Path) -> None:
+    def __init__(self, target: Path, certificate: tuple[Path, Path] | None = None) -> None:
         self._target = str(target)
+        self._tls = None
+        if certificate is not None:
+            self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self._tls.load_cert_chain(*certificate)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.trigger, self.forward, self.times, self.cut = b"", False, 1, 0
+        #: Connections over TLS.
+        self.n_encrypted = 0
         self._sockets: list[socket.socket] = []
-        threading.Thread(target=self._accept, daemon=True).start()
+        self._threads = [threading.Thread(target=self._accept, daemon=True)]
+        self._threads[0].start()
 
     def arm(self, trigger: bytes, *, forward: bool, times: int = 1) -> None:
         self.trigger, self.forward, self.times, self.cut = trigger, forward, times, 0
@@ -40,11 +53,23 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
+            if self._tls is not None:
+                if client.recv(8) != _TLS_REQUEST:
+                    client.close()
+                    continue
+                client.sendall(b"S")
+                try:
+                    client = self._tls.wrap_socket(client, server_side=True)
+                except OSError:  # the client does not trust the certificate
+                    client.close()
+                    continue
+                self.n_encrypted += 1
             server = socket.socket(socket.AF_UNIX)
             server.connect(self._target)
             self._sockets += [client, server]
-            threading.Thread(target=self._pump, args=(client, server, True), daemon=True).start()
-            threading.Thread(target=self._pump, args=(server, client, False), daemon=True).start()
+            for ends in ((client, server, True), (server, client, False)):
+                self._threads.append(threading.Thread(target=self._pump, args=ends, daemon=True))
+                self._threads[-1].start()
 
     def _pump(self, source: socket.socket, target: socket.socket, from_client: bool) -> None:
         with contextlib.suppress(OSError):
@@ -63,5 +88,13 @@ class Proxy:
                 end.shutdown(socket.SHUT_WR if self.forward else socket.SHUT_RDWR)
 
     def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._threads[0].join(10)
+        for each in self._sockets:
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+        for thread in self._threads[1:]:
+            thread.join(10)
         for each in (self._listener, *self._sockets):
             each.close()

@@ -68,15 +68,18 @@ class Backoff:
     Parameters
     ----------
     seconds : float
-        How long to go on.
+        How long to go on after the first attempt has failed, however long that one took.
     """
 
     def __init__(self, seconds: float) -> None:
-        self._deadline = time.monotonic() + seconds
+        self._seconds = seconds
+        self._deadline: float | None = None
         self._pause = 0.05
 
     def wait(self) -> bool:
         """Wait before the next attempt; False if the deadline has passed."""
+        if self._deadline is None:
+            self._deadline = time.monotonic() + self._seconds
         left = self._deadline - time.monotonic()
         if left <= 0:
             return False
