@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SERVERS := .venv-servers
+# What every target needs: the tests import all engines and surfaces.
+EXTRAS := test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr
 NATIVE := $(wildcard src/diffhash/native/cpp/*.cpp src/diffhash/native/cpp/*.hpp)
 
 .PHONY: help demo test test-stores test-page check docs bench bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
@@ -18,23 +20,23 @@ $(BIN)/python:
 
 # The package is installed in editable mode, so only its build files make it stale.
 $(VENV)/.package: $(BIN)/python pyproject.toml constraints.txt CMakeLists.txt $(NATIVE)
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr]'
+	$(PIP) install --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
 $(VENV)/.check: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr,check]'
+	$(PIP) install --constraint constraints.txt --editable '.[$(EXTRAS),check]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr,docs]'
+	$(PIP) install --constraint constraints.txt --editable '.[$(EXTRAS),docs]'
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr,bench]'
+	$(PIP) install --constraint constraints.txt --editable '.[$(EXTRAS),bench]'
 	@touch $@
 
 $(VENV)/.page: $(VENV)/.package
-	$(PIP) install --constraint constraints.txt --editable '.[test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr,page]'
+	$(PIP) install --constraint constraints.txt --editable '.[$(EXTRAS),page]'
 	@touch $@
 
 # The servers have an environment of their own: their packages want other versions than their clients.
@@ -50,9 +52,13 @@ test: $(VENV)/.package ## run the tests, on all cores
 	$(BIN)/python -m pytest -n auto
 
 # In a network namespace, because Milvus listens on all interfaces; and bounded in time, whatever a server does.
+# Two Milvus cannot run side by side, so the tests that kill one come after those that share one.
 test-stores: $(VENV)/.package $(SERVERS)/.installed ## start PostgreSQL and Milvus, run the tests of stores on them, stop them
 	timeout --signal=INT --kill-after=60 900 \
-	    $(BIN)/python -m tests.servers --milvus $(BIN)/python -m pytest -m server -n 8 --durations=10 tests/servers tests/stores
+	    $(BIN)/python -m tests.servers --milvus $(BIN)/python -m pytest -m server -n 6 --durations=10 tests/servers tests/stores \
+	    --ignore=tests/stores/milvus/test_kill.py
+	timeout --signal=INT --kill-after=60 300 \
+	    $(BIN)/python -m tests.servers $(BIN)/python -m pytest -m server -n 0 tests/stores/milvus/test_kill.py
 
 # Playwright's own browsers cannot be had everywhere: Debian's is used.
 test-page: $(VENV)/.page ## drive the page of the service with Chromium, which is installed if it is missing (as root)

@@ -1,7 +1,7 @@
 """Many modalities: RefinedHash for all of them together, beside one model for each couple.
 
-``python -m benchmarks.modalities --data DIR [--development SEED]``. The measure is the mean over all directions
-between different modalities, on objects that no model was fitted to.
+``python -m benchmarks.modalities --data DIR [--development SEED] [--part together]``. The measure is the mean over all
+directions between different modalities, on objects that no model was fitted to.
 
 - uci_digits, three views, labels: mean average precision; also with half of the training entries missing at random.
 - stamps, six modalities with gaps, pairs by object: recall among the first ten. Of objects with the same
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 from pathlib import Path
@@ -26,6 +26,7 @@ from diffhash.types import FloatArray, IntArray
 
 FIRST = 10
 DIGITS = ("fourier", "karhunen", "pixel")
+PARTS = ("together", "apart")
 STAMPS = ("image", "text_en", "text_es", "text_fr", "speech_es", "speech_fr")
 
 
@@ -116,23 +117,34 @@ def read_stamps(folder: Path, development: int | None) -> Problem:
     return Problem(*split, by_label=False)
 
 
-def compare(title: str, problem: Problem, n_bits: int) -> None:
-    """Print the mean over directions of one model for all, and of one model for each couple."""
-    start = time.perf_counter()
+def together(problem: Problem, n_bits: int) -> tuple[dict[tuple[str, str], float], str]:
+    """Scores of one model for all modalities, and what it chose."""
     model = problem.fit(problem.train, n_bits)
-    together, seconds = problem.scores(model), time.perf_counter() - start
-    start = time.perf_counter()
-    apart: dict[tuple[str, str], float] = {}
+    return problem.scores(model), model.report_.chosen
+
+
+def apart(problem: Problem, n_bits: int) -> tuple[dict[tuple[str, str], float], str]:
+    """Scores of one model for each couple."""
+    found: dict[tuple[str, str], float] = {}
     for couple in combinations(problem.train.views, 2):
-        apart |= problem.scores(problem.fit(problem.train.couple(*couple), n_bits))
-    means = [float(np.mean(list(each.values()))) for each in (together, apart)]
-    print(
-        f"{title}, {n_bits} bits, {problem.measure}: together {means[0]:.4f} ({seconds:.0f} s), "
-        f"couples apart {means[1]:.4f} ({time.perf_counter() - start:.0f} s), difference {means[0] - means[1]:+.4f}"
-    )
-    print(f"  chosen: {model.report_.chosen}")
-    for direction, score in together.items():
-        print(f"  {' → '.join(direction):<24} together {score:.3f}  apart {apart[direction]:.3f}", flush=True)
+        found |= problem.scores(problem.fit(problem.train.couple(*couple), n_bits))
+    return found, ""
+
+
+def compare(title: str, problem: Problem, n_bits: int, parts: Sequence[str]) -> None:
+    """Print the mean over directions of one model for all, of one model for each couple, or of both."""
+    scores = {}
+    for part in parts:
+        start = time.process_time()
+        scores[part], chosen = (together if part == "together" else apart)(problem, n_bits)
+        mean, seconds = np.mean(list(scores[part].values())), time.process_time() - start
+        print(
+            f"{title}, {n_bits} bits, {problem.measure}: {part} {mean:.4f} ({seconds:.0f} s CPU) {chosen}",
+            flush=True,
+        )
+    for direction in scores[parts[0]]:
+        each = "  ".join(f"{part} {scores[part][direction]:.3f}" for part in parts)
+        print(f"  {' → '.join(direction):<24} {each}", flush=True)
 
 
 def main() -> None:
@@ -140,14 +152,16 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="folder of uci_digits.npz and stamps.npz")
     parser.add_argument("--development", type=int, metavar="SEED", help="split the training rows instead")
     parser.add_argument("--only", choices=("digits", "stamps"), help="run only one of the two")
+    parser.add_argument("--part", choices=PARTS, help="only one model for all, or only models for couples")
     arguments = parser.parse_args()
+    parts = PARTS if arguments.part is None else (arguments.part,)
     if arguments.only != "stamps":
         digits = read_digits(arguments.data, arguments.development)
         for n_bits in (32, 64):
-            compare("uci_digits", digits, n_bits)
-            compare("uci_digits, half missing", half_missing(digits, 0), n_bits)
+            compare("uci_digits", digits, n_bits, parts)
+            compare("uci_digits, half missing", half_missing(digits, 0), n_bits, parts)
     if arguments.only != "digits":
-        compare("stamps", read_stamps(arguments.data, arguments.development), 64)
+        compare("stamps", read_stamps(arguments.data, arguments.development), 64, parts)
 
 
 if __name__ == "__main__":

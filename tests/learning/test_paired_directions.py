@@ -150,4 +150,22 @@ def test_directions_of_several_couples_are_those_of_the_whole_block_matrix():
         parts = np.split(vectors[:, ::-1][:, k], starts[1:-1])
         sign = np.sign(parts[0] @ found.parts[0][:, k])
         for part, expected in zip(found.parts, parts, strict=True):
-            np.testing.assert_allclose(part[:, k], sign * expected / np.linalg.norm(expected), atol=1e-8)
+            np.testing.assert_allclose(part[:, k], sign * np.sqrt(3) * expected, atol=1e-8)
+
+
+def test_a_view_that_says_nothing_about_a_direction_has_a_short_part():
+    """Views 0 and 1 share two things, view 2 knows only the first: its values along the second are nearly zero."""
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=(2000, 2))
+    values = [shared + 0.1 * rng.normal(size=shared.shape) for _ in range(2)]
+    values.append(np.column_stack([shared[:, 0], rng.normal(size=2000)]))
+    pairs = dh.Pairs.aligned(2000).resolve(2000, 2000)
+    couples = [ResolvedCouple(u, v, 1.0, pairs) for u, v in ((0, 1), (0, 2), (1, 2))]
+
+    blocks = covariance_blocks(values, ResolvedCouples((2000,) * 3, tuple(couples)))
+    found = paired_directions(blocks, [1.0 / each.std(axis=0) for each in values], 2)
+
+    lengths = np.array([np.linalg.norm(part, axis=0) for part in found.parts])
+    np.testing.assert_allclose(np.square(lengths).mean(axis=0), 1.0)
+    assert lengths[:, 0].min() > 0.9
+    assert lengths[2, 1] < 0.2 < 1.0 < lengths[:2, 1].min()

@@ -10,6 +10,7 @@ share it. That is for tests on several processes, which wait for it most of the 
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -20,10 +21,11 @@ import subprocess
 import sys
 
 from .milvus import QUICK, MilvusServer
-from .processes import MILVUS_HOST
+from .processes import MILVUS_HOST, children
 
 _NEW_NAMESPACES = 0x40000000 | 0x00020000  # CLONE_NEWNET, and CLONE_NEWNS for small file systems of tests
 _PRIVATE = 0x4000 | 0x40000  # MS_REC, MS_PRIVATE
+_BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1  # SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP
 
 
@@ -41,12 +43,37 @@ def enter_namespaces() -> None:
         fcntl.ioctl(control, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
 
 
+def run(command: list[str], environment: dict[str, str] | None = None) -> int:
+    """Run a command; whatever it leaves running, also if it was killed, is ended by its process id."""
+    # Orphans become children of this process, and not of the first one of the machine.
+    ctypes.CDLL(None).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
+    process = subprocess.Popen(command, env={**os.environ, **(environment or {})})
+    try:
+        return process.wait()
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(30)
+        raise
+    finally:
+        for pid in [*children(process.pid), process.pid]:
+            _kill(pid)
+        process.wait()
+        for pid in children(os.getpid()):
+            _kill(pid)
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
 def run_with_milvus(command: list[str]) -> int:
     """Start a Milvus, run a command, and stop the Milvus."""
     server = MilvusServer(QUICK)
     try:
         server.start()
-        return subprocess.run(command, env={**os.environ, MILVUS_HOST: server.host}, check=False).returncode
+        return run(command, {MILVUS_HOST: server.host})
     finally:
         server.close()
 
@@ -61,8 +88,5 @@ if __name__ == "__main__":
     except (OSError, AttributeError) as problem:
         print(f"no network namespace, so no Milvus: {problem}", file=sys.stderr)
         shared = False
-    # An interrupt also reaches the command, which ends then; the server is stopped after that.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    if shared:
-        sys.exit(run_with_milvus(command))
-    os.execvp(command[0], command)
+    sys.exit((run_with_milvus if shared else run)(command))

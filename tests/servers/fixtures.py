@@ -65,10 +65,19 @@ def milvus_server(request: Any) -> Iterator[MilvusServer | RunningMilvus]:
         server.close()
 
 
+def own_milvus() -> MilvusServer:
+    """A Milvus beside no other: two of them cannot share a network, because their parts have fixed ports."""
+    if MILVUS_HOST in os.environ:
+        raise ServerUnavailableError(
+            "another Milvus runs here: run this file alone, as make test-stores does"
+        )
+    return MilvusServer(QUICK)
+
+
 @pytest.fixture
 def own_milvus_server(request: Any) -> Iterator[MilvusServer]:
     """A running Milvus for one test, which may kill it."""
-    server = available(request, lambda: MilvusServer(QUICK))
+    server = available(request, own_milvus)
     try:
         yield server.start()
     finally:

@@ -60,7 +60,7 @@ class MilvusServer:
         given = [str(self.folder), str(self._programs), json.dumps(dict(settings or {}))]
         command = [python, "-c", _PREPARE, *given]
         done = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True)
-        # Another server may have the usual ports. A server keeps its ports when it is started again.
+        # Another program may have the usual ports. A server keeps its ports when it is started again.
         self.host = f"127.0.0.1:{done.stdout.strip()}"
         self._health_port = free_port()
 

@@ -48,7 +48,7 @@ def test_schemathesis_finds_nothing(copied, tmp_path, writable):
         status = server.stop()
 
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
-    assert f"Tested: {19 if writable else 15}" in result.stdout
+    assert "Tested: 19" in result.stdout
     assert failed == []
     assert status == 0
 
@@ -68,7 +68,8 @@ def test_the_document_has_examples_that_work(client):
             content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
             for example in content.get("examples", {}).values():
                 answer = client.request(method, path, json=example["value"])
-                assert answer.status_code in (200, 422 if path == "/v1/limit" else 200), (path, answer.text)
+                refused = {"/v1/limit": 422, "/v1/items": 403, "/v1/delete": 403}.get(path)
+                assert answer.status_code in (200, refused), (path, answer.text)
                 tried += 1
     assert tried >= 5
     assert document["openapi"].startswith("3.1")

@@ -137,3 +137,8 @@ def test_a_service_that_reads_refuses_to_write(client):
         assert answer.status_code == 403
         assert "--writable" in answer.json()["error"]["message"]
     assert client.get("/v1/items/1").status_code == 200
+
+
+def test_methods_that_a_path_does_not_have_are_not_writes(client):
+    for method, path in (("TRACE", "/v1/items/7"), ("PATCH", "/v1/items"), ("GET", "/v1/delete")):
+        assert client.request(method, path).status_code == 405

@@ -21,6 +21,7 @@ from .duplicates import duplicates
 from .encode import encode
 from .evaluate import evaluate
 from .export import export
+from .extend import extend
 from .fit import fit
 from .get import get
 from .info import info
@@ -61,6 +62,7 @@ for _command in (
     get,
     delete,
     fit,
+    extend,
     encode,
     evaluate,
     export,

@@ -25,9 +25,9 @@ _OTHER_NAMES = {
     "views": "--view",
 }
 _SAME_NAMES = (
-    "aligned calibrate caption_column codes encoding file_column format fused ids image images into item kind labels "
-    "method metric modality negatives out overwrite pairs queries replace resume sample scheduler seed skip "
-    "vector words"
+    "aligned calibrate caption_column codes encodes_as encoding file_column format fused ids image images into item "
+    "kind labels method metric modality negatives out overwrite pairs queries replace resume sample scheduler seed "
+    "skip vector words"
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES.split()} | _OTHER_NAMES
 

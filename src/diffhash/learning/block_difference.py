@@ -105,14 +105,19 @@ class JointDirections:
         For each modality, rows of unit length. A row is zero if the modality says nothing there.
     strengths : array of shape (rank,) or longer
         Magnitudes of the negative eigenvalues; with one couple of two modalities, singular values.
+    lengths : array of shape (n_modalities, rank), or None
+        With several couples: how long the part of each modality was before it was scaled to unit length. The mean of
+        the squares over the modalities is 1.
     """
 
     parts: tuple[FloatArray, ...]
     strengths: FloatArray
+    lengths: FloatArray | None = None
 
     def first(self, rank: int) -> JointDirections:
         """The strongest directions only."""
-        return JointDirections(tuple(part[:rank] for part in self.parts), self.strengths[:rank])
+        lengths = None if self.lengths is None else self.lengths[:, :rank]
+        return JointDirections(tuple(part[:rank] for part in self.parts), self.strengths[:rank], lengths)
 
 
 def block_difference(
@@ -165,8 +170,10 @@ def block_directions(matrix: BlockMatrix, n_directions: int, *, exact: bool) -> 
         return JointDirections((found.P,) if u == v else (found.P, found.Q), found.strengths)
     count = min(n_directions, matrix.offsets[-1])
     values, vectors = _most_negative(matrix, count, exact=exact)
-    parts = _unit_parts(np.split(vectors, matrix.offsets[1:-1]), matrix.row_norms())
-    return JointDirections(tuple(parts), np.maximum(-values, 0.0))
+    columns = np.split(vectors, matrix.offsets[1:-1])
+    lengths = np.sqrt(len(columns)) * np.stack([np.linalg.norm(part, axis=0) for part in columns])
+    parts = _unit_parts(columns, matrix.row_norms())
+    return JointDirections(tuple(parts), np.maximum(-values, 0.0), lengths)
 
 
 def _most_negative(matrix: BlockMatrix, count: int, *, exact: bool) -> tuple[FloatArray, FloatArray]:

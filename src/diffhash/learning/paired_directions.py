@@ -138,7 +138,9 @@ class PairedDirections:
     Attributes
     ----------
     parts : tuple of arrays of shape (rank, n_directions)
-        For each view, columns of unit length. With several couples, a column is zero if the view says nothing there.
+        For each view, columns of unit length. With several couples, the columns are shorter in views that say less
+        about a direction: the value of a view is then its best guess of the sum of the others, up to a factor for
+        all views.
     strengths : array of shape (n_directions,), decreasing
     """
 
@@ -208,13 +210,22 @@ def paired_directions(
 
 
 def _joint_directions(matrix: BlockMatrix, max_directions: int) -> PairedDirections:
-    """Eigenvectors of the largest eigenvalues of several couples, split by view."""
+    r"""Eigenvectors of the largest eigenvalues of several couples, split by view.
+
+    With blocks :math:`M_{uv}` of whitened views, an eigenvector has :math:`\mu a_u = \sum_v M_{uv} a_v`: the part of a
+    view is, up to the factor :math:`\mu`, its ridge regression to the sum of the other views. A view that knows
+    nothing about a direction has a short part. At unit length it would be noise, as loud as the rest.
+    """
     opposite = BlockMatrix(
         matrix.sizes, {(u, v): -(b + b.T) / 2 if u == v else -b for (u, v), b in matrix.blocks.items()}
     )
     found = block_directions(opposite, max_directions, exact=False)
+    assert found.lengths is not None, "several couples give lengths"
     kept = _strong(found.strengths)
-    return PairedDirections(tuple(part[kept].T for part in found.parts), found.strengths[kept])
+    parts = tuple(
+        (part * of_view[:, None])[kept].T for part, of_view in zip(found.parts, found.lengths, strict=True)
+    )
+    return PairedDirections(parts, found.strengths[kept])
 
 
 def held_out_strengths(values: Sequence[FloatArray], couples: ResolvedCouples) -> FloatArray:

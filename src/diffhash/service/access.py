@@ -83,4 +83,9 @@ class Access:
 
 
 def _is_write(method: str, path: str) -> bool:
-    return path == "/v1/delete" or (path.startswith("/v1/items") and method not in _READS)
+    """Whether a request writes, if its route exists; the router refuses methods that a path does not have."""
+    if path == "/v1/items":
+        return method in ("POST", "PUT")
+    return (method == "POST" and path == "/v1/delete") or (
+        method == "DELETE" and path.startswith("/v1/items/")
+    )

@@ -76,7 +76,7 @@ def describe_api(state: State) -> dict[str, Any]:
             "version": "1",
             "description": "Search one kind of data with another through codes of a few bytes.",
         },
-        "paths": _with_examples(_paths(state.settings.writable), store.modalities, code_bytes(store.n_bits)),
+        "paths": _with_examples(_paths(), store.modalities, code_bytes(store.n_bits)),
         "components": components,
     }
     if state.settings.token is not None:
@@ -106,7 +106,7 @@ def _with_examples(paths: dict[str, Any], modalities: Sequence[str], width: int)
     return paths
 
 
-def _paths(writable: bool) -> dict[str, Any]:
+def _paths() -> dict[str, Any]:
     paths: dict[str, Any] = {
         "/healthz": {"get": _operation("Whether the process runs.", _status_text(), (), open_to_all=True)},
         "/readyz": {
@@ -184,8 +184,8 @@ def _paths(writable: bool) -> dict[str, Any]:
             )
         },
     }
-    if writable:
-        _add_writes(paths)
+    # A service that only reads has these routes too: it refuses them with 403.
+    _add_writes(paths)
     return paths
 
 

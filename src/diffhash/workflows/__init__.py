@@ -1,4 +1,4 @@
-"""Whole tasks from files to files: build, fit, encode, search, evaluate, export, copy, info, verify and others.
+"""Whole tasks from files to files: build, fit, extend, encode, search, evaluate, export, copy, info and others.
 
 The command line calls these functions, and any program can. They take names of files and small
 settings, report progress to a callback, and return plain values with ``to_dict``.
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .encoding import encode, encode_fused
     from .evaluating import evaluate
     from .exporting import export
+    from .extending import extend
     from .feature_build import build_features
     from .fitting import fit
     from .folder_build import build_folder
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         DeleteResult,
         EncodeResult,
         ExportResult,
+        ExtendResult,
         FileInfo,
         FitResult,
         GetResult,
@@ -62,6 +64,7 @@ _OWNERS = {
     "encoding": ["encode", "encode_fused"],
     "evaluating": ["evaluate"],
     "exporting": ["export"],
+    "extending": ["extend"],
     "feature_build": ["build_features"],
     "fitting": ["fit"],
     "folder_build": ["build_folder"],
@@ -75,6 +78,7 @@ _OWNERS = {
         "DeleteResult",
         "EncodeResult",
         "ExportResult",
+        "ExtendResult",
         "FileInfo",
         "FitResult",
         "GetResult",
@@ -106,6 +110,7 @@ __all__ = [
     "EncodeResult",
     "EvaluateResult",
     "ExportResult",
+    "ExtendResult",
     "FileInfo",
     "FitResult",
     "GetResult",
@@ -134,6 +139,7 @@ __all__ = [
     "encode_fused",
     "evaluate",
     "export",
+    "extend",
     "fit",
     "get",
     "info",

@@ -95,6 +95,9 @@ def add_rows(
     collection: Collection | EngineStore, blocks: Iterable[Rows], modality: str, *, replace: bool = False
 ) -> Iterator[int]:
     """Add rows in large writes, or replace those that exist. After each write this gives the number of rows in it."""
+    # Codes of a new encoder join those of the modality that it stands for.
+    if collection.has_model:
+        modality = collection.model.encodes_as.get(modality, modality)
     waiting: list[Rows] = []
     for block in blocks:
         waiting.append(block)

@@ -18,6 +18,7 @@ __all__ = [
     "DeleteResult",
     "EncodeResult",
     "ExportResult",
+    "ExtendResult",
     "FileInfo",
     "FitResult",
     "GetResult",
@@ -107,6 +108,39 @@ class FitResult(Result):
 
     path: Path
     model: ModelInfo
+    learned_from: str
+    seconds: float
+    size: int
+    calibrated: bool = False
+
+
+@dataclass(frozen=True)
+class ExtendResult(Result):
+    """A model or a collection with one more modality.
+
+    Attributes
+    ----------
+    path : Path
+        The new model, or the collection that took it over.
+    model : ModelInfo
+    modality : str
+        The new modality.
+    encodes_as : str or None
+        The known modality whose codes the new codes join.
+    learned_from : str
+        For people: "400 aligned rows".
+    seconds : float
+        Time of learning.
+    size : int
+        Bytes of the file.
+    calibrated : bool
+        Whether the model can give chances and promises.
+    """
+
+    path: Path
+    model: ModelInfo
+    modality: str
+    encodes_as: str | None
     learned_from: str
     seconds: float
     size: int

@@ -190,7 +190,10 @@ def test_filters_have_the_meaning_that_they_have_everywhere(address):
             node = parse(where, caller="")
             expected = {row for row, payload in enumerate(payloads) if matches(node, payload)}
             (hits,) = store.search_codes(codes_of(1), k=100, where=where)
-            assert ({hit.id for hit in hits}, store._count("x", node)) == (expected, len(expected)), where
+            assert {hit.id for hit in hits} == expected, where
+        for where in filters[::8]:
+            node = parse(where, caller="")
+            assert store._count("x", node) == sum(matches(node, payload) for payload in payloads), where
 
 
 def test_ids_and_payloads_that_milvus_cannot_hold_are_refused_and_change_nothing(address):

@@ -20,7 +20,7 @@ from .fit_options import FitOptions, FitProgress, Tried, ViewSetting
 from .pair_bits import BitSetting, fit_bits, rotated_settings
 from .pair_trial import DirectionSetting, PairTrial
 
-__all__ = ["choose_bits", "choose_directions", "default_setting"]
+__all__ = ["best_when_refined", "choose_bits", "choose_directions", "default_setting"]
 
 #: A setting is dropped if its score on the first split is lower than the best by more than this share of
 #: the best score, or if its distance from a perfect score is larger by more than this share.
@@ -118,6 +118,22 @@ def choose_bits(
         if scores.mean(of_refined) > scores.mean(best) + _margin(scores.mean(best)):
             best = of_refined
     return setting, best, scores.by_couple(best), scores.expected(best), scores.tried()
+
+
+def best_when_refined(
+    trials: list[PairTrial], settings: Sequence[DirectionSetting], options: FitOptions
+) -> DirectionSetting:
+    """The setting whose bits find most after one refinement; before it, small ridges look better than they are."""
+    tried = BitSetting(options.n_bits, 1.0, penalty=_CONTRAST_PENALTIES[0], contrast=_CONTRASTS[0])
+    if options.max_iter == 0 or not all(can_be_contrasted(trial.split.fit) for trial in trials):
+        tried = replace(tried, penalty=None, contrast=None)
+
+    def score(setting: DirectionSetting) -> float:
+        scores = _BitScores(trials, setting, options)
+        bits = replace(tried, n_directions=min(options.n_bits, *scores.n_found))
+        return scores.mean(scores.best([bits], 1)[0])
+
+    return max(settings, key=score)
 
 
 def _best_contrasted(scores: _BitScores, starts: list[BitSetting]) -> BitSetting:

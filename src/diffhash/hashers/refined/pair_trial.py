@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,6 +31,7 @@ from ...pairs.objects import HeldOutCouples
 from ...pairs.resolved import ResolvedPairs
 from ...threads import in_threads
 from ...types import FloatArray, PairIndex
+from .couple_needs import multiply_weights
 from .couple_scores import weighted_mean
 from .fit_options import ViewSetting
 
@@ -40,6 +42,7 @@ __all__ = [
     "distinct_landmarks",
     "fit_basis",
     "score_similarities",
+    "trial_rank",
 ]
 
 #: Landmarks and components of each view in a trial, and components of all views together.
@@ -61,6 +64,11 @@ class ViewBasis:
     map: FeatureMap
     axes: PrincipalAxes
     coordinates: FloatArray
+
+
+def trial_rank(n_views: int) -> int:
+    """Largest number of principal coordinates of each view in a trial."""
+    return min(_TRIAL_RANK, _TOTAL_TRIAL_RANK // n_views)
 
 
 def fit_basis(
@@ -97,7 +105,7 @@ class PairTrial:
         self.split = split
         self._fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)]
         self._scored_views = [view[rows] for view, rows in zip(views, split.scored_rows, strict=True)]
-        self._max_rank = min(_TRIAL_RANK, _TOTAL_TRIAL_RANK // len(views))
+        self._max_rank = trial_rank(len(views))
         self._random_state = random_state
         self._learned = _fewer_listed(split.fit, _TRIAL_LISTED, random_state)
         self._who = who
@@ -106,6 +114,20 @@ class PairTrial:
         self._bases: dict[tuple[int, Representation], tuple[ViewBasis, FloatArray] | None] = {}
         self._landmarks: dict[int, FloatArray] = {}
         self._covariances: dict[tuple[int, int, Representation, Representation], FloatArray] = {}
+
+    def with_weights(self, factors: Mapping[tuple[int, int], float]) -> PairTrial:
+        """The same split, with other weights of the couples while learning; the judge keeps the old ones.
+
+        Parameters
+        ----------
+        factors : dict of float by (view, view)
+            The weight of a couple is multiplied by its factor.
+        """
+        other = copy(self)
+        other.split = replace(self.split, fit=multiply_weights(self.split.fit, factors))
+        other._learned = multiply_weights(self._learned, factors)
+        other.plain_scores = {}
+        return other
 
     def score(self, setting: DirectionSetting) -> float:
         """Score of real-valued similarities of the held-out objects; 0 if the setting cannot be fitted."""
