@@ -43,7 +43,7 @@ def read_strokes(text: str) -> list[FloatArray]:
     """
     if text.count("-") + text.count("_") >= _MOST_POINTS:
         raise InputError(f"A drawing may have {_MOST_POINTS:,} points.")
-    strokes = []
+    strokes: list[FloatArray] = []
     for part in text.split("_"):
         points = [point.partition(".")[::2] for point in part.split("-")]
         if not all(_is_coordinate(x) and _is_coordinate(y) for x, y in points):
