@@ -166,7 +166,7 @@ def test_kept_work_stays_after_an_error(photos, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("diffhash.workflows.folder_build.new_collection", full)
+        patch.setattr("diffhash.workflows.build_target.new_collection", full)
         with pytest.raises(OSError, match="No space"):
             workflows.build_folder(*arguments, learning=learning)
     assert "and the learned model were kept" in workflows.build_folder(*arguments, learning=learning).notes[0]

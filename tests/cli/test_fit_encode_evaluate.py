@@ -346,4 +346,4 @@ def test_shell_completion_names_the_commands():
 
     result = diffhash(code=code)
 
-    assert result.stdout.split() == ["encode", "evaluate", "export"]
+    assert result.stdout.split() == ["extend", "encode", "evaluate", "export"]

@@ -89,4 +89,6 @@ if __name__ == "__main__":
         print(f"no network namespace, so no Milvus: {problem}", file=sys.stderr)
         shared = False
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # A shell starts background jobs with SIGINT ignored, and Python then leaves it so.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit((run_with_milvus if shared else run)(command))

@@ -133,7 +133,8 @@ def test_fit_and_build_have_the_same_default_for_the_sample(call, views, tmp_pat
     for options in (None, FAST, workflows.LearningOptions("diff", 4, sample=50)):
         getattr(workflows, call)(views, tmp_path / "out", learning=options, overwrite=True)
 
-    assert asked == [50_000, 0 if call == "fit" else 50_000, 50]
+    every_row = 0  # fit reads files in blocks
+    assert asked == [every_row if call == "fit" else 50_000] * 2 + [50]
 
 
 @pytest.mark.parametrize("work", ["encode", "build", "fit", "build and fit", "evaluate"])
