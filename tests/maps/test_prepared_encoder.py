@@ -80,7 +80,7 @@ def test_encode_names_the_row_of_a_value_that_is_not_finite(model, row):
     X = np.ones((100_000, 6), dtype=np.float32)
     X[row, 3] = np.nan
 
-    with pytest.raises(NonFiniteError, match=rf"nan in row {row}, feature 3 \(the only such value\)"):
+    with pytest.raises(NonFiniteError, match=rf"NaN in row {row}, feature 3 \(the only such value\)"):
         model.encode(X, modality="x")
 
 
