@@ -144,7 +144,7 @@ def main() -> None:
             print(" | ".join(filter(None, found)), flush=True)
     text = table(results, options.clock)
     print(f"\n{text}")
-    if options.clock == "wall" and not options.no_docs:
+    if not options.no_docs:
         write_docs(text)
 
 

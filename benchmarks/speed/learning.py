@@ -145,9 +145,7 @@ def _paper(hasher: dh.BaseHasher, floor: Callable[..., Any], ratio: float, repea
 
 def wide_sparse() -> list[Line]:
     """Two views of 10⁵ sparse features, as words of texts in two languages."""
-    return [
-        _learned(name, "2 × 10⁵ sparse features, 2,000 rows", _sparse_views(2000), 3) for name in hashers()
-    ]
+    return [_learned(name, "2 × 10⁵ sparse features, 500 rows", _sparse_views(500), 3) for name in hashers()]
 
 
 def _sparse_views(n: int) -> dict[str, Any]:
