@@ -95,6 +95,12 @@ def test_a_web_page_cannot_use_a_service_without_a_token(server):
     assert "access-control-allow-origin" not in preflight.headers
 
 
+def test_a_named_host_is_known_in_any_case(filled):
+    with Server(filled, "--host-name", "Search.Example") as server:
+        for host, status in (("search.example", 200), ("SEARCH.example:80", 200), ("other.example", 403)):
+            assert ask(server, body=SEARCH, host=host).status_code == status, host
+
+
 def test_pages_of_a_named_origin_may_use_it(filled):
     page = "https://page.example"
     with Server(filled, "--allow-origin", page) as server:

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from diffhash.errors import InputError
+from diffhash.errors import InputError, StoreUnavailableError
 from diffhash.service.batching import Batcher
 from diffhash.service.lanes import Lane
 from diffhash.service.problems import BusyError, LateError
@@ -30,6 +30,8 @@ class Asked:
             self.gate.wait(30)
         if "bad" in queries:
             raise InputError("bad")
+        if "gone" in queries:
+            raise StoreUnavailableError("gone")
         if "broken" in queries:
             raise ZeroDivisionError
         return [2 * query for query in queries]
@@ -80,6 +82,54 @@ def test_an_error_is_for_the_query_that_caused_it():
     assert (answers[1], answers[3]) == ([2], [6])
     assert isinstance(answers[2], InputError)
     assert isinstance(answers[4], ZeroDivisionError)
+
+
+def test_a_wrong_query_is_found_in_a_few_passes_and_a_lost_store_is_not_asked_again():
+    async def ask():
+        asked = Asked()
+        batcher = await started(asked)
+        first = batcher.submit("wait", [0])
+        while not asked.groups:
+            await asyncio.sleep(0.001)
+        jobs = [batcher.submit("a", ["bad" if number == 20 else number]) for number in range(64)]
+        lost = [batcher.submit("b", ["gone"]), batcher.submit("b", [1])]
+        asked.gate.set()
+        answers = await asyncio.gather(first, *jobs, *lost, return_exceptions=True)
+        batcher.stop()
+        return asked, answers
+
+    asked, answers = run(ask())
+
+    assert [n for n, answer in enumerate(answers[1:65]) if isinstance(answer, InputError)] == [20]
+    assert len([key for key, _ in asked.groups if key == "a"]) == 13
+    assert all(isinstance(answer, StoreUnavailableError) for answer in answers[65:])
+    assert len([key for key, _ in asked.groups if key == "b"]) == 1
+
+
+def test_a_query_is_refused_when_its_time_is_over_while_it_is_asked():
+    """The store may take minutes. Nobody waits for it longer than the limit, and it is not asked for nobody."""
+
+    async def ask():
+        asked = Asked()
+        batcher = await started(asked, seconds=0.1)
+        slow = batcher.submit("wait", [0])
+        while not asked.groups:
+            await asyncio.sleep(0.001)
+        waiting = batcher.submit("a", [1])
+        answers = await asyncio.gather(slow, waiting, return_exceptions=True)
+        was_busy = not asked.gate.is_set()
+        asked.gate.set()
+        after = await batcher.submit("b", [2])
+        batcher.stop()
+        return asked, answers, was_busy, after, batcher.n_waiting
+
+    asked, answers, was_busy, after, n_waiting = run(ask())
+
+    assert was_busy
+    assert all(isinstance(answer, LateError) for answer in answers)
+    assert [key for key, _ in asked.groups] == ["wait", "b"]
+    assert after == [4]
+    assert n_waiting == 0
 
 
 def test_a_full_queue_refuses_and_late_jobs_are_not_run():

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from ..errors import DiffhashError
+from ..errors import CollectionError, DiffhashError
 from .problems import BusyError, LateError
 
 __all__ = ["Batcher", "Job"]
@@ -23,6 +23,8 @@ __all__ = ["Batcher", "Job"]
 T = TypeVar("T")
 #: Queries of a pass; a pass of more would make the others wait too long.
 _MOST_ROWS = 512
+#: Seconds between two looks for jobs that take too long.
+_LOOK = 0.5
 
 
 @dataclass(eq=False)
@@ -55,7 +57,7 @@ class Batcher(Generic[T]):
     most : int
         Queries that may wait.
     seconds : float
-        A job that has waited longer is refused.
+        A job that has waited, or has been asked for, longer is refused. What the store has begun is finished.
     observe : function of the number of queries in a pass
     """
 
@@ -71,6 +73,8 @@ class Batcher(Generic[T]):
         self._ask, self._delay, self._most, self._seconds = ask, delay, most, seconds
         self._observe = observe
         self._waiting: deque[Job[T]] = deque()
+        #: Jobs of the pass that runs now.
+        self._running: list[Job[T]] = []
         self._n_waiting = 0
         self._wake = threading.Semaphore(0)
         self._asleep = False
@@ -82,6 +86,7 @@ class Batcher(Generic[T]):
         """Start the thread; answers are given in this event loop."""
         self._loop = loop
         self._thread.start()
+        loop.call_later(min(_LOOK, self._seconds), self._refuse_late)
 
     def stop(self) -> None:
         """Answer what waits, and end the thread."""
@@ -116,6 +121,16 @@ class Batcher(Generic[T]):
             self._wake.release()
         return answer
 
+    def _refuse_late(self) -> None:
+        """Refuse jobs whose time is over, also while the thread is busy; in the event loop, for ever."""
+        assert self._loop is not None
+        oldest = time.monotonic() - self._seconds
+        for job in [*self._running, *self._waiting]:
+            if job.since < oldest and not job.answer.done():
+                job.answer.set_exception(LateError("the query took too long"))
+        if not self._stopped:
+            self._loop.call_later(min(_LOOK, self._seconds), self._refuse_late)
+
     def _run(self) -> None:
         while True:
             if not self._waiting:
@@ -129,7 +144,9 @@ class Batcher(Generic[T]):
                 if self._delay and not self._stopped:
                     time.sleep(self._delay)
                 continue
-            self._answer(self._take())
+            self._running = self._take()
+            self._answer(self._running)
+            self._running = []
 
     def _take(self) -> list[Job[T]]:
         """Jobs for one pass, oldest first."""
@@ -147,7 +164,7 @@ class Batcher(Generic[T]):
         for job in jobs:
             if job.since < oldest:
                 results.append((job, LateError("the query waited too long")))
-            elif not job.answer.cancelled():
+            elif not job.answer.done():
                 groups.setdefault(job.key, []).append(job)
         for key, group in groups.items():
             results += self._answer_group(key, group)
@@ -163,11 +180,15 @@ class Batcher(Generic[T]):
         self._observe(len(queries))
         try:
             found = self._ask(key, queries)
+        except CollectionError as error:
+            # The store cannot be used now: asking for each query again would only take longer.
+            return [(job, error) for job in group]
         except DiffhashError as error:
             if len(group) == 1:
                 return [(group[0], error)]
-            # Somebody's query is wrong: only that one gets the error.
-            return [result for job in group for result in self._answer_group(key, [job])]
+            # Somebody's query is wrong: only that one gets the error. Halves find it in a few passes.
+            half = len(group) // 2
+            return self._answer_group(key, group[:half]) + self._answer_group(key, group[half:])
         except Exception as error:
             return [(job, error) for job in group]
         results: list[tuple[Job[T], list[T] | Exception]] = []

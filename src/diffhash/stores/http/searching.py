@@ -88,6 +88,8 @@ class RemoteSearch(EngineSearch):
         options = self._checked(options, caller)
         if not self.has_model:
             _ = self.model  # it says what is missing
+        if options.rank == "asymmetric":
+            self._require("asymmetric", "search_raw" if raw else "search", "rank by the query's real values")
         if raw and self._sends_texts(query, options):
             parts = self._ask_rows("texts", list(query), options, caller, more={"words": options.words})
         elif isinstance(query, Mapping):

@@ -106,6 +106,13 @@ class HttpStore(RemoteSearch, EngineStore):
         """Kind of the ids: "int", "str", or "" before the first object is added."""
         return str(self._count_now()["id_kind"])
 
+    @property
+    def next_id(self) -> int:
+        """The id of the next object that is added without one, if ids are whole numbers and nobody else adds."""
+        self._check_open()
+        told = self._connection.read("GET", "/v1/collection", caller=self._caller("next_id"))["next_id"]
+        return super().next_id if told is None else int(told)
+
     def _count_now(self) -> Any:
         self._check_open()
         return self._connection.read("GET", "/v1/count", caller=self._caller("len"))
