@@ -132,6 +132,32 @@ def test_a_query_is_refused_when_its_time_is_over_while_it_is_asked():
     assert n_waiting == 0
 
 
+def test_two_threads_answer_at_the_same_time_and_every_query_once():
+    async def ask():
+        asked = Asked()
+        batcher = await started(asked, threads=2)
+        slow = batcher.submit("wait", [0])
+        while not asked.groups:
+            await asyncio.sleep(0.001)
+        # One thread is busy: the other answers.
+        assert await batcher.submit("a", [1]) == [2]
+        asked.gate.set()
+        jobs = []
+        for number in range(500):
+            jobs.append(batcher.submit("ab"[number % 2], [number]))
+            if number % 7 == 0:
+                await asyncio.sleep(0)
+        answers = await asyncio.gather(slow, *jobs)
+        await asyncio.to_thread(batcher.stop)
+        return asked, answers, batcher.n_waiting
+
+    asked, answers, n_waiting = run(ask())
+
+    assert answers == [[0], *([2 * n] for n in range(500))]
+    assert sorted(q for key, queries in asked.groups[2:] for q in queries) == list(range(500))
+    assert n_waiting == 0
+
+
 def test_a_full_queue_refuses_and_late_jobs_are_not_run():
     async def ask():
         asked = Asked()
@@ -145,6 +171,8 @@ def test_a_full_queue_refuses_and_late_jobs_are_not_run():
         await asyncio.sleep(0.1)
         asked.gate.set()
         answers = await asyncio.gather(first, late, return_exceptions=True)
+        while batcher.n_waiting:
+            await asyncio.sleep(0.001)
         large = await batcher.submit("a", list(range(100)))
         batcher.stop()
         with pytest.raises(BusyError):
