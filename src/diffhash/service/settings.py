@@ -42,7 +42,7 @@ class Limits:
     receive_seconds : float
         Time in which a request must arrive completely: 408, and the connection is closed.
     send_seconds : float
-        Time in which a client must take some of an answer: the connection is closed.
+        Time in which a client must take the next 64 kB of an answer: the connection is closed.
     header_bytes : int
         Size of the headers of a request: 431.
     """
