@@ -1,4 +1,4 @@
-"""``diffhash serve`` in front of PostgreSQL and Milvus. The contract suite runs over such services, too."""
+"""``diffhash serve`` in front of PostgreSQL and Milvus. The contract suite runs over the first of them, too."""
 
 from __future__ import annotations
 

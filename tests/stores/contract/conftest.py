@@ -30,7 +30,8 @@ def milvus_address(folder, server):
 
 
 #: By engine: a function that gives the address of a new store from an empty folder and the server,
-#: and the fixture of the server; None if there is none.
+#: and the fixture of the server; None if there is none. A service in front of Milvus would take another ten minutes:
+#: tests/service/test_databases.py has it.
 ENGINES = {
     "collection": (file_address, None),
     "memory": (memory_address, None),
@@ -38,12 +39,11 @@ ENGINES = {
     "milvus": (milvus_address, "milvus_server"),
     "http": (file_address, None),
     "http-postgresql": (postgres_address, "postgres_server"),
-    "http-milvus": (milvus_address, "milvus_server"),
 }
 
 
 #: Engines that take seconds to make a store: tests of random cases have fewer of them there.
-SLOW = {"milvus", "http", "http-postgresql", "http-milvus"}
+SLOW = {"milvus", "http", "http-postgresql"}
 
 
 @pytest.fixture(scope="session")
