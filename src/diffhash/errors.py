@@ -23,6 +23,7 @@ __all__ = [
     "DiffhashError",
     "DiffhashWarning",
     "FeatureCountError",
+    "FeaturizerMismatchError",
     "FilterError",
     "IndexFileError",
     "IndexNotFoundError",
@@ -95,6 +96,10 @@ class ParameterError(DiffhashError, ValueError):
 
 class PositionalArgumentError(DiffhashError, TypeError):
     """An argument that must be named was given by position; the message shows the right call."""
+
+
+class FeaturizerMismatchError(ParameterError):
+    """A model was opened with another featurizer than the one that it was learned with."""
 
 
 class TooManyBitsError(ParameterError):

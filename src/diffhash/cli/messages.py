@@ -14,6 +14,7 @@ class InterruptedRunError(Exception):
 #: Parameters whose options have other names, or that are arguments.
 _OTHER_NAMES = {
     "k": "-k",
+    "featurizers": "--featurizer",
     "learning": "--method, --bits, --set, --sample and --seed",
     "model": "MODEL",
     "n_bits": "--bits",

@@ -28,8 +28,6 @@ __all__ = ["RemoteSearch"]
 
 _JSON = {"Content-Type": "application/json"}
 _NPY = {"Content-Type": "application/x-npy"}
-#: Kind of the featurizer of texts.
-_TEXT = "tfidf"
 #: A longer filter does not go into a URL.
 _LONGEST_FILTER = 2000
 
@@ -118,14 +116,16 @@ class RemoteSearch(EngineSearch):
         return () if self._model is None else tuple(self._model.encodes_as)
 
     def _sends_texts(self, query: Any, options: SearchOptions) -> bool:
-        """Whether the service makes features of the queries, and matches words: texts for a featurizer of words."""
-        kinds = {each["name"]: each["raw"] for each in (self._told["model"] or {}).get("modalities", ())}
+        """Whether the service makes features of the queries, and matches words: texts for a featurizer of texts."""
+        taken = {
+            each["name"]: each.get("takes") for each in (self._told["model"] or {}).get("modalities", ())
+        }
         modality = options.modality
         if modality is None:
-            fitting = [name for name, kind in kinds.items() if kind == _TEXT]
+            fitting = [name for name, takes in taken.items() if takes == "text"]
             modality = fitting[0] if len(fitting) == 1 else None
         texts = options.texts is not None and not isinstance(query, Mapping)
-        return texts and kinds.get(modality) == _TEXT and modality not in (self._featurizers or {})
+        return texts and taken.get(modality) == "text" and modality not in (self._featurizers or {})
 
     def _features(self, raw: Mapping[str, Any]) -> dict[str, Any]:
         return {name: self.model.featurize(items, modality=name) for name, items in raw.items()}
