@@ -28,7 +28,7 @@ _OTHER_NAMES = {
 _SAME_NAMES = (
     "aligned calibrate caption_column codes encodes_as encoding file_column format fused ids image images into item "
     "kind labels method metric modality negatives out overwrite pairs queries replace resume sample scheduler seed "
-    "skip vector words"
+    "skip test vector words"
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES.split()} | _OTHER_NAMES
 
