@@ -66,7 +66,7 @@ def test_bytes_are_all_that_is_stored_for_an_item(found):
     assert {m.item_bytes for m in named(found, "cosine of features")} == {4 * 24}
     assert {m.item_bytes for m in named(found, "signs, centred")} == {3}
     assert {m.item_bytes for m in named(found, "RefinedHash")} == {2, 11}
-    assert {m.item_bytes for m in named(found, "CCA + PQ")} == {2}
+    assert {m.item_bytes for m in named(found, "CCA + PQ")} == {2, 11}
     assert {m.item_bytes for m in named(found, "CCA + RaBitQ")} == {24 // 8 + 8}
     assert all(method.model_bytes > 0 for method in found.methods)
 
