@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from . import cluster, codes, datasets, errors, evaluation, featurizers, native, stores, workflows
     from .comparison import compare
     from .evaluation import evaluate
-    from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
+    from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, cross_validate, load
     from .model import HashModel
     from .pairs import Pairs
     from .search import HammingIndex, asymmetric_search, duplicates
@@ -36,6 +36,7 @@ _OWNERS = {
     "asymmetric_search": "search",
     "compare": "comparison",
     "create": "stores",
+    "cross_validate": "hashers",
     "duplicates": "search",
     "evaluate": "evaluation",
     "load": "hashers",
@@ -57,6 +58,7 @@ __all__ = [
     "codes",
     "compare",
     "create",
+    "cross_validate",
     "datasets",
     "duplicates",
     "errors",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FeatureCountError, InputError, NonFiniteError, ParameterError, UnknownModalityError
+from .frames import check_names, frame_array, is_frame, tensor_values
 from .sparse_arrays import as_csr, is_sparse
 
 __all__ = [
@@ -37,10 +38,14 @@ T = TypeVar("T")
 _SMALLEST_FLOAT32, _LARGEST_FLOAT32 = 1e-12, 1e12
 #: The same for float64. Products of four values occur too.
 _LARGEST = 1e70
+#: Seeds drawn from a generator are below this; scikit-learn takes no larger ones.
+_LARGEST_SEED = 2**31 - 1
 
 
 def as_array(value: Any, who: str) -> NDArray[Any]:
     """Convert a value to a NumPy array; the memory is shared where NumPy can share it.
+
+    Tensors of torch may require grad, and bfloat16 becomes float32.
 
     Parameters
     ----------
@@ -51,17 +56,17 @@ def as_array(value: Any, who: str) -> NDArray[Any]:
     Raises
     ------
     InputError
-        If NumPy cannot convert the value: rows of different lengths, or a torch tensor that is on
-        a GPU or requires grad.
+        If NumPy cannot convert the value: rows of different lengths, or a torch tensor that is on a GPU.
     """
     try:
-        return np.asarray(value)
+        return np.asarray(tensor_values(value))
     except ValueError as error:
         raise InputError(f"{who} is not an array: its rows differ in length. ({error})") from error
     except (TypeError, RuntimeError) as error:
         if hasattr(value, "detach") and hasattr(value, "cpu"):
             raise InputError(
-                f"{who} is a tensor that NumPy cannot read. Pass x.detach().cpu() instead. ({error})"
+                f"{who} is a tensor that NumPy cannot read. Pass x.detach().cpu() instead, of a sparse tensor "
+                f"x.to_dense(). ({error})"
             ) from error
         raise InputError(f"{who} cannot be converted to an array. ({error})") from error
 
@@ -69,14 +74,19 @@ def as_array(value: Any, who: str) -> NDArray[Any]:
 def check_view(X: Any, *, caller: str, modality: str) -> Any:
     """Check the features of one modality; returns float32 or float64, dense or CSR, finite, not empty.
 
-    Whole numbers, booleans and half precision become float32 if that is exact, otherwise float64.
+    Tables of pandas, polars, pyarrow and Hugging Face datasets become arrays. Whole numbers, booleans and half
+    precision become float32 if that is exact, otherwise float64.
     float32 becomes float64 if squares of its values could leave the range of float32. The caller's array
     is never changed.
     """
     who = f"{caller}: modality {modality!r}"
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InputError(f"{who} has masked values. Fill or remove them first.")
+    if is_frame(X):
+        X = frame_array(X, who)
     X = as_csr(X, who) if is_sparse(X) else as_array(X, who)
+    if X.dtype.name == "bfloat16":  # a type of another package, which NumPy does not count as float
+        X = X.astype(np.float32)
     if X.ndim != 2:
         raise InputError(
             f"{who} must have two dimensions, (objects, features), got shape {X.shape}. "
@@ -115,7 +125,8 @@ def _check_values(X: Any, who: str) -> Any:
         n_bad = int(bad.sum())
         count = "the only such value" if n_bad == 1 else f"{n_bad:,} such values in all"
         raise NonFiniteError(
-            f"{who} has {value} in row {row}, feature {column} ({count}). Remove or fill such values first."
+            f"{who} has {'NaN' if value != value else value} in row {row}, feature {column} ({count}). "
+            "Remove or fill such values first."
         )
     largest = _largest(values)
     if largest > _LARGEST:
@@ -164,8 +175,14 @@ def _first(X: Any, where: NDArray[np.bool_]) -> tuple[int, int, Any]:
     return row, int(X.indices[entry]), X.data[entry]
 
 
-def check_features(X: Any, n_features: int, *, caller: str, modality: str) -> Any:
-    """Like :func:`check_view`, but the number of features is given, and zero rows are allowed."""
+def check_features(
+    X: Any, n_features: int, *, caller: str, modality: str, names: tuple[str, ...] | None = None
+) -> Any:
+    """Like :func:`check_view`, but the number of features is given, and zero rows are allowed.
+
+    If the names of the features are given, too, a table must have them in the same order.
+    """
+    check_names(X, names, caller=caller, modality=modality)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0 and shape[1] == n_features:
         return np.zeros((0, n_features), dtype=np.float32)
@@ -225,7 +242,11 @@ def check_path(path: Any, *, caller: str) -> Path:
 
 
 def check_seed(value: Any, *, caller: str) -> int | None:
-    """Check a seed for random numbers: None or a whole number >= 0."""
+    """Check a seed for random numbers: None, a whole number >= 0, or a generator, from which a seed is drawn."""
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(_LARGEST_SEED))
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(_LARGEST_SEED))
     return None if value is None else check_count(value, "random_state", caller=caller, minimum=0)
 
 

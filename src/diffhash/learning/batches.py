@@ -8,7 +8,7 @@ learn with the same code. A job must not depend on the order of the batches.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
@@ -97,6 +97,8 @@ class SourceForm:
         Number of rows of each modality, if it is known before the first pass.
     named : NamedCouples, or None
         Names of the couples, for messages; None if the pairs were checked already.
+    feature_names : dict of tuples of str by modality
+        Names of the columns of modalities that are tables with names.
     """
 
     modalities: tuple[str, ...]
@@ -105,6 +107,7 @@ class SourceForm:
     couples: tuple[CoupleForm, ...]
     n_rows: tuple[int, ...] | None = None
     named: NamedCouples | None = None
+    feature_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)

@@ -76,6 +76,8 @@ class HashModel:
         The libraries that computed the model, as plain JSON: ``"blas"`` lists the BLAS libraries with
         their versions, the kinds of CPU that they were used for, and their numbers of threads. Empty
         for models of older versions.
+    feature_names : dict of tuples of str by modality
+        Names of the columns, for modalities that were fitted to a table with names.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class HashModel:
     opened_by: str = "load"
     encodes_as: Mapping[str, str] = field(default_factory=dict)
     learned_with: Mapping[str, Any] = field(default_factory=dict)
+    feature_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def report(self) -> FitReport | None:
@@ -308,7 +311,22 @@ class HashModel:
     def _check_rows(self, X: Any, modality: str | None, function: str) -> tuple[str, Any]:
         caller = f"{self.method}.{function}"
         modality = known_modality(modality, self.modalities, caller=caller)
-        return modality, check_features(X, self.n_features[modality], caller=caller, modality=modality)
+        return modality, self.check_features(X, modality, caller=caller)
+
+    def check_features(self, X: Any, modality: str, *, caller: str) -> Any:
+        """Check features of a modality: their number, and of a table the names and order of its columns.
+
+        Returns
+        -------
+        float array or CSR array of shape (n, n_features)
+        """
+        return check_features(
+            X,
+            self.n_features[modality],
+            caller=caller,
+            modality=modality,
+            names=self.feature_names.get(modality),
+        )
 
     def _featurize(self, raw: Any, modality: str | None, function: str) -> tuple[str, Any]:
         caller = f"{self.method}.{function}"

@@ -281,8 +281,8 @@ class MaintenanceMixin(ReadMixin):
         with self._reading() as snapshot:
             if format == "parquet":
                 chosen = None if modality is None else self._known_modality(modality, snapshot, caller)
-                width = code_bytes(snapshot.n_bits)
-                return write_parquet(target, self.iterate(chosen), snapshot.id_kind == "str", width)
+                string_ids = snapshot.id_kind == "str"
+                return write_parquet(target, self.iterate(chosen), string_ids, snapshot.n_bits)
             filled = [name for name, stored in snapshot.modality_codes.items() if len(stored)]
             if modality is None and len(filled) > 1:
                 raise InputError(f"{caller}: {format} holds one modality. Say which: modality=...")
