@@ -30,6 +30,7 @@ __all__ = [
     "check_seed",
     "check_view",
     "known_modality",
+    "values_are_usual",
 ]
 
 T = TypeVar("T")
@@ -71,13 +72,14 @@ def as_array(value: Any, who: str) -> NDArray[Any]:
         raise InputError(f"{who} cannot be converted to an array. ({error})") from error
 
 
-def check_view(X: Any, *, caller: str, modality: str) -> Any:
+def check_view(X: Any, *, caller: str, modality: str, values: bool = True) -> Any:
     """Check the features of one modality; returns float32 or float64, dense or CSR, finite, not empty.
 
     Tables of pandas, polars, pyarrow and Hugging Face datasets become arrays. Whole numbers, booleans and half
     precision become float32 if that is exact, otherwise float64.
     float32 becomes float64 if squares of its values could leave the range of float32. The caller's array
-    is never changed.
+    is never changed. Without ``values``, the values of dense rows are not looked at: the caller calls
+    :func:`values_are_usual` for all of them and, if it is not True, this function again.
     """
     who = f"{caller}: modality {modality!r}"
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
@@ -100,24 +102,15 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
         raise InputError(f"{who} is empty: shape {X.shape}.")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
-    X = _check_values(X, who)
+    if values or is_sparse(X):
+        X = _check_values(X, who)
     return X if is_sparse(X) or X.flags.forc else np.ascontiguousarray(X)
 
 
 def _check_values(X: Any, who: str) -> Any:
     """Check that all values are finite and not too large; returns float64 if float32 is too narrow for them."""
-    values = X.data if is_sparse(X) else X
-    # A sum of squares needs a single pass, by BLAS if the memory is contiguous. If it tells that all values
-    # are of usual size, nothing else has to be looked at.
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if values.flags.forc:
-            flat = values.ravel(order="K")
-            total = float(np.dot(flat, flat))
-        else:
-            total = float(np.einsum("...i,...i->...", values, values).sum())
-    narrow = X.dtype == np.float32
-    largest_usual = _LARGEST_FLOAT32 if narrow else _LARGEST
-    if total <= largest_usual**2 and not (narrow and total < values.size * _SMALLEST_FLOAT32**2):
+    values, narrow = X.data if is_sparse(X) else X, X.dtype == np.float32
+    if values_are_usual(values):
         return X
     bad = ~np.isfinite(values)
     if bad.any():
@@ -137,6 +130,23 @@ def _check_values(X: Any, who: str) -> Any:
         )
     fits = not narrow or largest == 0 or _SMALLEST_FLOAT32 <= largest <= _LARGEST_FLOAT32
     return X if fits else X.astype(np.float64)
+
+
+def values_are_usual(values: NDArray[Any]) -> bool:
+    """Whether a sum of squares, which needs a single pass, tells that values are finite and of usual size.
+
+    If it is False, the values must be looked at one by one.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if values.flags.forc:
+            # By BLAS, because the memory is contiguous.
+            flat = values.ravel(order="K")
+            total = float(np.dot(flat, flat))
+        else:
+            total = float(np.einsum("...i,...i->...", values, values).sum())
+    if values.dtype != np.float32:
+        return total <= _LARGEST**2
+    return values.size * _SMALLEST_FLOAT32**2 <= total <= _LARGEST_FLOAT32**2
 
 
 def check_learnable(X: Any, *, caller: str, modality: str) -> None:
@@ -176,7 +186,13 @@ def _first(X: Any, where: NDArray[np.bool_]) -> tuple[int, int, Any]:
 
 
 def check_features(
-    X: Any, n_features: int, *, caller: str, modality: str, names: tuple[str, ...] | None = None
+    X: Any,
+    n_features: int,
+    *,
+    caller: str,
+    modality: str,
+    names: tuple[str, ...] | None = None,
+    values: bool = True,
 ) -> Any:
     """Like :func:`check_view`, but the number of features is given, and zero rows are allowed.
 
@@ -186,7 +202,7 @@ def check_features(
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0 and shape[1] == n_features:
         return np.zeros((0, n_features), dtype=np.float32)
-    X = check_view(X, caller=caller, modality=modality)
+    X = check_view(X, caller=caller, modality=modality, values=values)
     if X.shape[1] != n_features:
         raise FeatureCountError(
             f"{caller}: modality {modality!r} has {n_features} features, got an array of shape {X.shape}. "

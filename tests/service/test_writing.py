@@ -102,6 +102,7 @@ def test_arrays_of_vectors_are_added(writer, small_data, learned):
         ({"modality": "x", "vectors": [[1.0, 2.0]]}, "features"),
         ({"modality": "x", "codes": ["0000"], "ids": ["a"]}, "whole numbers"),
         ({"modality": "x", "codes": ["0000"], "payloads": [{"a": 2**70}]}, "64 bits"),
+        ({"modality": "x", "codes": ["0000"], "payloads": [{"a": [0, [2**70]]}]}, "64 bits"),
         ({"modality": "x", "codes": ["0000"], "payloads": []}, "need 1 payload"),
         ({"modality": "x", "texts": ["/etc/passwd"]}, "does not take texts"),
         ({"modality": "x", "codes": ["0000"], "more": 1}, "more"),

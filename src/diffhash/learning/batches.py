@@ -15,6 +15,7 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 
 from ..maps import FeatureMap, LinearMap, MappedView
+from ..maps.linear import LARGEST_FOLDED_MEAN
 from ..maps.mapped_view import KEEP_BYTES
 from ..pairs.couples import NamedCouples, ResolvedCouples
 from ..pairs.resolved import ResolvedPairs
@@ -31,8 +32,6 @@ class Mergeable(Protocol):
 
 
 T = TypeVar("T", bound=Mergeable)
-#: Rows are projected without centring them first if no mean is larger than this, in standard deviations.
-_LARGEST_MEAN = 8.0
 
 
 @dataclass(frozen=True)
@@ -196,7 +195,7 @@ def _folded(feature_map: FeatureMap, projection: FloatArray, X: Any) -> tuple[Fl
     if not isinstance(feature_map, LinearMap) or not isinstance(X, np.ndarray):
         return None
     scale = np.ones_like(feature_map.mean) if feature_map.scale is None else feature_map.scale
-    if scale.ndim != 1 or np.abs(feature_map.mean * scale).max() > _LARGEST_MEAN:
+    if scale.ndim != 1 or np.abs(feature_map.mean * scale).max() > LARGEST_FOLDED_MEAN:
         return None
     weights = projection * scale
     return (

@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..array_modules import array_module
 from ..errors import FeatureCountError, InputError, NotFittedError, ParameterError
 from ..featurizers.base import Featurizer, check_featurizer
 from ..featurizers.registry import BUILT_IN, is_built_in
-from ..maps import FeatureMap
+from ..maps import FeatureMap, PreparedEncoder
 from ..types import CodeArray, FloatArray
-from ..validation import check_features, known_modality
+from ..validation import check_features, known_modality, values_are_usual
 from .calibration import Calibration
 from .fit_report import FitReport
 from .fused_codes import FusedCodes, fuse
@@ -145,7 +146,7 @@ class HashModel:
             found: FloatArray = lazy.project_array(self, X, modality)
             return found
         modality, X = self._check_rows(X, modality, "project")
-        return self.maps[modality].project(X, self.projections[modality], self.thresholds[modality])
+        return self._encoder(modality, X.dtype).project(X)
 
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
         """Binary codes of objects of one modality.
@@ -165,8 +166,15 @@ class HashModel:
         if (lazy := array_module(X)) is not None:
             found: CodeArray = lazy.encode_array(self, X, modality)
             return found
-        modality, X = self._check_rows(X, modality, "encode")
-        return self.maps[modality].encode(X, self.projections[modality], self.thresholds[modality])
+        # The values of dense rows are checked block by block, while they are in the cache.
+        modality, rows = self._check_rows(X, modality, "encode", values=False)
+        codes = None
+        if isinstance(rows, np.ndarray):
+            codes = self._encoder(modality, rows.dtype).encode_usual(rows, values_are_usual)
+        if codes is None:
+            _, rows = self._check_rows(X, modality, "encode")
+            codes = self._encoder(modality, rows.dtype).encode(rows)
+        return codes
 
     def encode_fused(self, views: Mapping[str, Any], ids: Mapping[str, Any] | None = None) -> FusedCodes:
         """One code per object from all modalities that it has.
@@ -308,13 +316,29 @@ class HashModel:
 
         return model_from_bytes(data, name=name, kernel=kernel, featurizers=featurizers, opened_by=opened_by)
 
-    def _check_rows(self, X: Any, modality: str | None, function: str) -> tuple[str, Any]:
+    @cached_property
+    def _encoders(self) -> dict[tuple[str, np.dtype[Any]], PreparedEncoder]:
+        return {}
+
+    def _encoder(self, modality: str, dtype: np.dtype[Any]) -> PreparedEncoder:
+        """The hash function of a modality, prepared for rows of one dtype."""
+        found = self._encoders.get((modality, dtype))
+        if found is None:
+            function = self.maps[modality], self.projections[modality], self.thresholds[modality]
+            found = self._encoders[modality, dtype] = PreparedEncoder(*function, dtype)
+        return found
+
+    def _check_rows(
+        self, X: Any, modality: str | None, function: str, *, values: bool = True
+    ) -> tuple[str, Any]:
         caller = f"{self.method}.{function}"
         modality = known_modality(modality, self.modalities, caller=caller)
-        return modality, self.check_features(X, modality, caller=caller)
+        return modality, self.check_features(X, modality, caller=caller, values=values)
 
-    def check_features(self, X: Any, modality: str, *, caller: str) -> Any:
+    def check_features(self, X: Any, modality: str, *, caller: str, values: bool = True) -> Any:
         """Check features of a modality: their number, and of a table the names and order of its columns.
+
+        Without ``values``, the values of dense rows are not looked at.
 
         Returns
         -------
@@ -326,6 +350,7 @@ class HashModel:
             caller=caller,
             modality=modality,
             names=self.feature_names.get(modality),
+            values=values,
         )
 
     def _featurize(self, raw: Any, modality: str | None, function: str) -> tuple[str, Any]:

@@ -84,10 +84,12 @@ def make_server(
 
     own = _load_once(featurizers)
 
-    def open_it() -> Any:
-        return open_store(address, writable=settings.writable, featurizers=own)
+    def open_again() -> Any:
+        # A database must not work for longer on a statement than anybody waits for the answer.
+        seconds = settings.limits.seconds
+        return open_store(address, writable=settings.writable, featurizers=own, timeout=seconds)
 
-    state = State(ServedStore(open_it), settings)
+    state = State(ServedStore(open_again), settings)
     routes = make_routes(state)
     config = uvicorn.Config(
         Gate(state, routes),

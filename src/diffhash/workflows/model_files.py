@@ -46,11 +46,16 @@ def load_model(name: FileName, featurizers: Mapping[str, Any] | None = None) -> 
 
 
 def open_store(
-    name: FileName, *, writable: bool = False, featurizers: Mapping[str, Any] | None = None
+    name: FileName,
+    *,
+    writable: bool = False,
+    featurizers: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> Collection | EngineStore:
-    """Open a collection, in a file or on a server."""
-    open_it = open_address if is_url(name) else open_collection
-    return open_it(name, writable=writable, featurizers=featurizers)
+    """Open a collection, in a file or on a server; ``timeout`` is the time in seconds to wait for a server."""
+    if is_url(name):
+        return open_address(name, writable=writable, featurizers=featurizers, timeout=timeout)
+    return open_collection(name, writable=writable, featurizers=featurizers)
 
 
 def open_collection(
