@@ -95,7 +95,7 @@ def test_the_model_can_be_fetched(client, filled, small_data):
 
 
 def test_numbers_of_more_than_64_bits_are_written():
-    """Payloads of older files may have them, inside lists."""
+    """Lists in payloads may have them."""
     hit = Hit("a", 3, {"many": [2**70, "é"]}, "x")
 
     assert json.loads(json_bytes({"hits": [hit]})) == {"hits": [vars(hit)]}

@@ -50,7 +50,7 @@ def json_bytes(value: Any) -> bytes:
         # orjson writes dataclasses: hits need not become dicts first.
         return orjson.dumps(value)
     except TypeError:
-        # Payloads of older files may have whole numbers of more than 64 bits, which orjson refuses.
+        # Lists in payloads may have whole numbers of more than 64 bits, which orjson refuses.
         return json.dumps(value, default=vars, ensure_ascii=False).encode()
 
 

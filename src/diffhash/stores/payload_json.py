@@ -103,16 +103,16 @@ def _check(value: Any, depth: int) -> None:
     if depth > _MAX_DEPTH:
         raise ValueError(f"nested deeper than {_MAX_DEPTH} levels")
     if isinstance(value, dict):
-        for key in value:
+        for key, item in value.items():
             if not isinstance(key, str):
                 raise TypeError(f"the key {key!r} is not a string")
-        items: Iterable[Any] = value.values()
+            if isinstance(item, dict | list | tuple):
+                _check(item, depth + 1)
+            elif isinstance(item, int | np.integer) and not -(2**63) <= item < 2**63:
+                raise ValueError(f"{item} does not fit 64 bits: store it as a string")
     elif depth and isinstance(value, list | tuple):
-        items = value
+        for item in value:
+            if isinstance(item, dict | list | tuple):
+                _check(item, depth + 1)
     else:
         raise TypeError(f"it is of type {type(value).__name__}")
-    for item in items:
-        if isinstance(item, dict | list | tuple):
-            _check(item, depth + 1)
-        elif isinstance(item, int | np.integer) and not -(2**63) <= item < 2**63:
-            raise ValueError(f"{item} does not fit 64 bits: store it as a string")
