@@ -209,7 +209,7 @@ class WriteMixin(ReadMixin):
             n_removed = sum(stored.n_removals for stored in codes)
             if n_removed < max(_FREE_FROM, sum(map(len, codes))):
                 return
-            # What the caller asked for is stored. If there is no room for a second copy now, the next removal tries again.
+            # What the caller asked for is stored. If the disk has no room for a copy now, the next removal tries again.
             with (
                 contextlib.suppress(CollectionWriteError, CollectionBusyError),
                 self._writing(caller) as (snapshot, after_commit),
