@@ -1,6 +1,6 @@
 """RefinedHash with few pairs and several seeds: how much of the scatter is between models, and how much is chance.
 
-``python -m benchmarks.pair_scatter --data DIR [--datasets uci-digits]``. A seed draws the splits on which settings are
+``python -m benchmarks.pair_scatter --data DIR [--datasets aligned]``. A seed draws the splits on which settings are
 compared, the landmarks and the rotation. The models learn from 500 rows of the training part, by pairs alone, and
 are measured on 600 other rows of it, by recall among the first ten. The recall of an object is the mean of both
 directions. It is averaged over two halves of the objects. A model that is better than the others is better on both
@@ -22,7 +22,7 @@ from diffhash.types import FloatArray, Views
 
 from .datasets import DATASETS, data_folder
 
-SETS = ("aligned", "scene15", "uci-digits")
+SETS = ("aligned", "scene15")
 N_TRAIN, N_TEST, FIRST = 500, 600, 10
 
 
