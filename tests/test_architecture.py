@@ -13,12 +13,12 @@ ROOT = Path(diffhash.__file__).parent
 
 # A package may import only from packages before it. Modules of the top level count as packages.
 ORDER = """
-    lazy_imports array_modules errors types threads estimator_parameters sparse_arrays validation open_collections
-    output_files codes atomic_write input_files
+    lazy_imports array_modules errors types threads estimator_parameters sparse_arrays frames validation
+    open_collections output_files codes atomic_write input_files
     native pairs maps featurizers model
     learning
     evaluation search
-    hashers datasets files
+    hashers datasets files comparison
     stores workflows cluster
     report experiments service cli __main__
 """.split()  # noqa: SIM905 - one row a layer reads better than a list
@@ -104,7 +104,9 @@ def test_public_names_are_these():
         "asymmetric_search",
         "cluster",
         "codes",
+        "compare",
         "create",
+        "cross_validate",
         "datasets",
         "duplicates",
         "errors",

@@ -12,8 +12,9 @@ from .lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from . import cluster, codes, datasets, errors, evaluation, featurizers, native, stores, workflows
+    from .comparison import compare
     from .evaluation import evaluate
-    from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
+    from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, cross_validate, load
     from .model import HashModel
     from .pairs import Pairs
     from .search import HammingIndex, asymmetric_search, duplicates
@@ -33,7 +34,9 @@ _OWNERS = {
     "RefinedHash": "hashers",
     "SequentialTest": "search.sequential",
     "asymmetric_search": "search",
+    "compare": "comparison",
     "create": "stores",
+    "cross_validate": "hashers",
     "duplicates": "search",
     "evaluate": "evaluation",
     "load": "hashers",
@@ -53,7 +56,9 @@ __all__ = [
     "asymmetric_search",
     "cluster",
     "codes",
+    "compare",
     "create",
+    "cross_validate",
     "datasets",
     "duplicates",
     "errors",

@@ -23,6 +23,8 @@ __all__ = [
     "DiffhashError",
     "DiffhashWarning",
     "FeatureCountError",
+    "FeatureNamesError",
+    "FeaturizerMismatchError",
     "FilterError",
     "IndexFileError",
     "IndexNotFoundError",
@@ -77,6 +79,10 @@ class FeatureCountError(InputError):
     """The number of features of an array differs from that of the fitted model."""
 
 
+class FeatureNamesError(InputError):
+    """A table has other columns than the one that the model was fitted on, or in another order."""
+
+
 class UnknownModalityError(InputError):
     """The model or the views do not have a modality of this name."""
 
@@ -95,6 +101,10 @@ class ParameterError(DiffhashError, ValueError):
 
 class PositionalArgumentError(DiffhashError, TypeError):
     """An argument that must be named was given by position; the message shows the right call."""
+
+
+class FeaturizerMismatchError(ParameterError):
+    """A model was opened with another featurizer than the one that it was learned with."""
 
 
 class TooManyBitsError(ParameterError):
