@@ -8,6 +8,8 @@ schema, because codes may have padding bits. An export of a collection has the c
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..atomic_write import replacing
-from ..errors import InputError, InputFileError, MissingExtraError
+from ..errors import DiffhashError, InputError, InputFileError, MissingExtraError
 from ..input_files import parsing
 from ..native.search import IndexedCodes
 from ..output_files import OutputKind, starts_with
@@ -24,11 +26,14 @@ from ..validation import check_path
 
 __all__ = [
     "PARQUET_FILE",
+    "as_table",
     "codes_from_arrow",
     "codes_to_arrow",
     "fixed_size_codes",
     "import_pyarrow",
     "read_parquet",
+    "reading_table",
+    "text_column",
     "write_parquet",
 ]
 
@@ -55,12 +60,51 @@ def codes_from_arrow(
 ) -> tuple[CodeArray, NDArray[np.int64] | None, int | None]:
     """Codes, ids (None if there is no such column) and the number of bits, if the table tells it."""
     pa = import_pyarrow(caller)
+    with reading_table(caller):
+        return _codes_and_ids(pa, as_table(pa, table, caller), modality, caller)
+
+
+def as_table(pa: Any, table: Any, caller: str) -> Any:
+    """A ``pyarrow.Table`` of anything with the Arrow interface; column names occur once."""
     try:
         table = pa.table(table)
     except (TypeError, ValueError, pa.ArrowException) as error:
         raise InputError(
-            f"{caller}: expected a table of Arrow, got {type(table).__name__} ({error})."
+            f"{caller}: expected a table of Arrow, got {type(table).__name__} ({error!s:.200})."
         ) from error
+    names = table.column_names
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InputError(f"{caller}: the table has two columns {twice!r}.")
+    return table
+
+
+@contextmanager
+def reading_table(caller: str) -> Iterator[None]:
+    """Turn what pyarrow raises for unusual types and values into an InputError."""
+    try:
+        yield
+    except (DiffhashError, MemoryError):
+        raise
+    except (
+        Exception
+    ) as error:  # dates that Python does not have, kinds without a kernel, text that is not UTF-8
+        raise InputError(f"{caller}: the table cannot be read ({error!s:.200}).") from error
+
+
+def text_column(pa: Any, column: Any, what: str, *, caller: str) -> list[str]:
+    """Values of a column of strings, none of them missing."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if str(kind) not in ("string", "large_string", "string_view") or column.null_count:
+        raise InputError(
+            f"{caller}: the column {what!r} must hold strings, got {column.type} with {column.null_count} empty places."
+        )
+    return list(column.to_pylist())
+
+
+def _codes_and_ids(
+    pa: Any, table: Any, modality: str | None, caller: str
+) -> tuple[CodeArray, NDArray[np.int64] | None, int | None]:
     if "code" not in table.column_names:
         raise InputError(
             f"{caller}: the table needs a column 'code', it has {', '.join(table.column_names)[:200] or 'none'}."
@@ -154,7 +198,7 @@ def _of_modality(pa: Any, table: Any, modality: str | None, caller: str) -> Any:
         if modality is not None:
             raise InputError(f"{caller}: the table has no column 'modality'. Leave modality out.")
         return table
-    found = sorted(str(name) for name in pa.compute.unique(table.column("modality")).to_pylist())
+    found = sorted(set(text_column(pa, table.column("modality"), "modality", caller=caller)))
     if modality is None and len(found) <= 1:
         return table
     if modality not in found:

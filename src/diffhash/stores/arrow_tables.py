@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..search.arrow_codes import fixed_size_codes, import_pyarrow
+from ..files.json_values import plain_values
+from ..search.arrow_codes import as_table, fixed_size_codes, import_pyarrow, reading_table, text_column
 from ..validation import check_flag
 from .payload_json import to_json
 from .protocol import Item, Store
@@ -122,10 +123,15 @@ def add_arrow(store: Store, table: Any, *, modality: str | None = None, replace:
             f"{caller}: give modality=..., or a table with a column 'modality'; "
             f"got {'both' if modality is not None else 'neither'}."
         )
-    codes = fixed_size_codes(pa, table.column("code"), caller=caller)
-    ids = table.column("id").to_pylist() if "id" in names else None
-    modalities = [modality] * len(codes) if modality is not None else table.column("modality").to_pylist()
-    payloads = _payloads(table, caller)
+    with reading_table(caller):
+        codes = fixed_size_codes(pa, table.column("code"), caller=caller)
+        ids = _ids(pa, table.column("id"), caller) if "id" in names else None
+        modalities = (
+            [modality] * len(codes)
+            if modality is not None
+            else text_column(pa, table.column("modality"), "modality", caller=caller)
+        )
+        payloads = _payloads(table, caller)
     distinct = list(dict.fromkeys(modalities))
     if ids is None and (replace or len(distinct) > 1):
         raise InputError(
@@ -150,20 +156,25 @@ def add_arrow(store: Store, table: Any, *, modality: str | None = None, replace:
 def _as_table(pa: Any, table: Any, caller: str) -> Any:
     if type(table).__module__.partition(".")[0] == "datasets" and hasattr(table, "with_format"):
         table = table.with_format("arrow")[:]
-    try:
-        return pa.table(table)
-    except (TypeError, ValueError, pa.ArrowException) as error:
-        raise InputError(
-            f"{caller}: expected a table of Arrow, got {type(table).__name__} ({error})."
-        ) from error
+    return as_table(pa, table, caller)
+
+
+def _ids(pa: Any, column: Any, caller: str) -> list[Any]:
+    if not pa.types.is_integer(column.type):
+        return text_column(pa, column, "id", caller=caller)
+    if column.null_count:
+        raise InputError(f"{caller}: {column.null_count} rows have no id.")
+    return list(column.to_pylist())
 
 
 def _payloads(table: Any, caller: str) -> list[Mapping[str, Any] | None]:
     if "payload" not in table.column_names:
         others = [name for name in table.column_names if name not in _OWN_COLUMNS]
-        return table.select(others).to_pylist() if others else [None] * table.num_rows
+        columns = [plain_values(table.column(name), f"{caller}: the column {name!r}", 0) for name in others]
+        rows = zip(*columns, strict=True)
+        return [dict(zip(others, row, strict=True)) for row in rows] if others else [None] * table.num_rows
     found = []
-    for row, value in enumerate(table.column("payload").to_pylist()):
+    for row, value in enumerate(plain_values(table.column("payload"), f"{caller}: the column 'payload'", 0)):
         try:
             payload = json.loads(value) if isinstance(value, str | bytes) else value
         except (ValueError, RecursionError) as error:

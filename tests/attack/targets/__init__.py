@@ -5,10 +5,12 @@ from __future__ import annotations
 from ..case import Target
 from ..crashes import kills, power
 from . import (
+    code_tables,
     collection_calls,
     collection_files,
     collection_sql,
     command_line,
+    featurizer_settings,
     fitting,
     index_files,
     model_files,
@@ -32,6 +34,8 @@ TARGETS: dict[str, Target] = {
         Target("csv", readers.make_csv, quick=200),
         Target("jsonl", readers.make_jsonl, quick=200),
         Target("parquet", readers.make_parquet, quick=200),
+        Target("code-table", code_tables.make, quick=150),
+        Target("featurizer-settings", featurizer_settings.make, quick=100),
         Target("shards", readers.make_shards, quick=60),
         Target("dataset", readers.make_dataset, quick=100),
         # A picture may take 400 MB while it is decoded, and a little more for what is made from it.

@@ -246,10 +246,6 @@ class MaintenanceMixin(ReadMixin):
             )
             after_commit += [self._reload, lambda: self._use_model(data, model)]
 
-    def _reload(self) -> None:
-        with self._db.reading():
-            self._snapshot = self._snapshot.refresh(self._db)
-
     def export(
         self,
         path: str | os.PathLike[str],
