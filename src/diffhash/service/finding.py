@@ -81,9 +81,14 @@ def read_question(query: bytes) -> Question:
     except ValueError:
         raise RefusedError(422, "RequestError", f"An address may have {_MOST} parameters.") from None
     given: dict[str, Any] = {"k": _HITS}
+    seen: set[str] = set()
     for name, text in pairs:
+        if name in seen:
+            raise RefusedError(422, "RequestError", f"The parameter {name[:50]!r} is given twice.")
+        seen.add(name)
         if name in _TEXTS:
-            if text.strip():
+            # An empty field of the page is no query. A drawing is never blank, so spaces are an error there.
+            if text.strip() or (text and name == "draw"):
                 given[name] = text
         elif name in _JSON:
             given[name] = _value(name, text)
