@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from ..errors import ParameterError
+from ..featurizers import DrawingFeatures
 from ..featurizers.strokes import read_strokes
 from ..stores import Hit
 from ..types import CodeArray, FloatArray
@@ -217,6 +218,9 @@ def describe_page(store: Any) -> dict[str, Any]:
     if model is not None:
         for words, what in ((True, "words"), (False, "pictures")):
             takes |= dict.fromkeys(raw_modalities(model, words=words), what)
+        takes |= {
+            name: "drawings" for name, each in model.featurizers.items() if each.kind == DrawingFeatures.kind
+        }
     sizes = store.stats().n_codes
     return {
         "objects": len(store),
