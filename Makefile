@@ -55,7 +55,7 @@ test: $(VENV)/.package ## run the tests, on all cores
 # Two Milvus cannot run side by side, so the tests that kill one come after those that share one.
 test-stores: $(VENV)/.package $(SERVERS)/.installed ## start PostgreSQL and Milvus, run the tests of stores on them, stop them
 	timeout --signal=INT --kill-after=60 900 \
-	    $(BIN)/python -m tests.servers --milvus $(BIN)/python -m pytest -m server -n 6 --durations=10 tests/servers tests/stores \
+	    $(BIN)/python -m tests.servers --milvus $(BIN)/python -m pytest -m server -n 6 --durations=10 tests/servers tests/stores tests/service/test_databases.py \
 	    --ignore=tests/stores/milvus/test_kill.py
 	timeout --signal=INT --kill-after=60 300 \
 	    $(BIN)/python -m tests.servers $(BIN)/python -m pytest -m server -n 0 tests/stores/milvus/test_kill.py

@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 
 import diffhash as dh
+from diffhash.service import ServeSettings
 from tests.service.load import Load, lost
 from tests.service.process import Server
 
@@ -44,6 +45,12 @@ def search_codes(self, codes, **options):
 
 Collection.search_codes = search_codes
 serve(sys.argv[1], ServeSettings(port=0))
+"""
+#: A server with another number of search threads than usual.
+WITH_THREADS = """
+import sys
+from diffhash.service import ServeSettings, serve
+serve(sys.argv[1], ServeSettings(port=0, search_threads={threads}))
 """
 
 
@@ -125,7 +132,7 @@ def bare_batches(path: Path, seconds: float) -> float:
         return count / (time.perf_counter() - begin)
 
 
-def measure(path: Path, n: int, seconds: float) -> None:
+def measure(path: Path, n: int, seconds: float, threads: int) -> None:
     if shutil.which("wrk") is None:
         sys.exit("wrk is not installed, and these figures are measured with it: apt install wrk")
     print(f"{n:,} codes of 64 bits, k = 10, JSON, {CONNECTIONS} connections, load from the same machine")
@@ -133,7 +140,7 @@ def measure(path: Path, n: int, seconds: float) -> None:
     with Server(path, code=WITHOUT_SEARCH, environment=CLEAN) as server:
         bare = measured(server, "code.lua", seconds)
         show("one code, answered without searching", bare)
-    with Server(path, environment=CLEAN) as server:
+    with Server(path, code=WITH_THREADS.format(threads=threads), environment=CLEAN) as server:
         one = measured(server, "code.lua", seconds)
         show("one code", one, f"   ratio {one['rate'] / bare['rate']:.2f}")
         show("128 floats", measured(server, "vector.lua", seconds))
@@ -194,6 +201,7 @@ def main() -> None:
     parser.add_argument(
         "--soak", type=float, metavar="MINUTES", help="mixed load for so long, in place of the figures"
     )
+    parser.add_argument("--search-threads", type=int, default=ServeSettings().search_threads)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "codes.dh"
@@ -201,7 +209,7 @@ def main() -> None:
         if options.soak:
             soak(path, options.soak)
         else:
-            measure(path, options.codes, options.seconds)
+            measure(path, options.codes, options.seconds, options.search_threads)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ ROOT = Path(diffhash.__file__).parent
 
 # A package may import only from packages before it. Modules of the top level count as packages.
 ORDER = """
-    lazy_imports array_modules errors types threads estimator_parameters sparse_arrays validation open_collections
-    output_files codes atomic_write input_files
+    lazy_imports array_modules errors types threads estimator_parameters sparse_arrays frames validation
+    open_collections output_files codes atomic_write input_files
     native pairs maps featurizers model
     learning
     evaluation search
@@ -105,6 +105,7 @@ def test_public_names_are_these():
         "cluster",
         "codes",
         "create",
+        "cross_validate",
         "datasets",
         "duplicates",
         "errors",

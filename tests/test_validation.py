@@ -161,8 +161,13 @@ def test_tensors_of_torch_itself():
     tensor = torch.ones((3, 2))
 
     np.testing.assert_array_equal(check_view(tensor, caller="encode", modality="x"), np.ones((3, 2)))
-    with pytest.raises(InputError, match=r"x\.detach\(\)\.cpu\(\)"):
-        check_view(tensor.requires_grad_(), caller="encode", modality="x")
+    half = torch.rand((3, 2)).to(torch.bfloat16).requires_grad_()
+    found = check_view(half, caller="encode", modality="x")
+    np.testing.assert_array_equal(found, half.detach().float().numpy())
+    tensor.requires_grad_()
+    assert check_view(tensor, caller="encode", modality="x").ctypes.data == tensor.data_ptr()
+    with pytest.raises(InputError, match=r"to_dense\(\)"):
+        check_view(tensor.detach().to_sparse(), caller="encode", modality="x")
 
 
 CODES = np.arange(3, dtype=np.uint8)[:, None]
@@ -236,7 +241,7 @@ def test_ids_of_a_search_may_be_any_object_that_numpy_can_read():
 def test_one_value_that_is_not_finite_is_not_counted_as_several():
     X = np.zeros((3, 2))
     X[1, 0] = np.nan
-    with pytest.raises(NonFiniteError, match=r"nan in row 1, feature 0 \(the only such value\)"):
+    with pytest.raises(NonFiniteError, match=r"NaN in row 1, feature 0 \(the only such value\)"):
         check_view(X, caller="f", modality="x")
     X[2] = np.inf
     with pytest.raises(NonFiniteError, match=r"\(3 such values in all\)"):

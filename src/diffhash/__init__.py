@@ -13,7 +13,7 @@ from .lazy_imports import lazy_getattr
 if TYPE_CHECKING:
     from . import cluster, codes, datasets, errors, evaluation, featurizers, native, stores, workflows
     from .evaluation import evaluate
-    from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, load
+    from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, cross_validate, load
     from .model import HashModel
     from .pairs import Pairs
     from .search import HammingIndex, asymmetric_search, duplicates
@@ -34,6 +34,7 @@ _OWNERS = {
     "SequentialTest": "search.sequential",
     "asymmetric_search": "search",
     "create": "stores",
+    "cross_validate": "hashers",
     "duplicates": "search",
     "evaluate": "evaluation",
     "load": "hashers",
@@ -54,6 +55,7 @@ __all__ = [
     "cluster",
     "codes",
     "create",
+    "cross_validate",
     "datasets",
     "duplicates",
     "errors",

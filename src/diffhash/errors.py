@@ -23,6 +23,7 @@ __all__ = [
     "DiffhashError",
     "DiffhashWarning",
     "FeatureCountError",
+    "FeatureNamesError",
     "FilterError",
     "IndexFileError",
     "IndexNotFoundError",
@@ -75,6 +76,10 @@ class NonFiniteError(InputError):
 
 class FeatureCountError(InputError):
     """The number of features of an array differs from that of the fitted model."""
+
+
+class FeatureNamesError(InputError):
+    """A table has other columns than the one that the model was fitted on, or in another order."""
 
 
 class UnknownModalityError(InputError):

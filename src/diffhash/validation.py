@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import FeatureCountError, InputError, NonFiniteError, ParameterError, UnknownModalityError
+from .frames import check_names, frame_array, is_frame, tensor_values
 from .sparse_arrays import as_csr, is_sparse
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "check_seed",
     "check_view",
     "known_modality",
+    "values_are_usual",
 ]
 
 T = TypeVar("T")
@@ -37,10 +39,14 @@ T = TypeVar("T")
 _SMALLEST_FLOAT32, _LARGEST_FLOAT32 = 1e-12, 1e12
 #: The same for float64. Products of four values occur too.
 _LARGEST = 1e70
+#: Seeds drawn from a generator are below this; scikit-learn takes no larger ones.
+_LARGEST_SEED = 2**31 - 1
 
 
 def as_array(value: Any, who: str) -> NDArray[Any]:
     """Convert a value to a NumPy array; the memory is shared where NumPy can share it.
+
+    Tensors of torch may require grad, and bfloat16 becomes float32.
 
     Parameters
     ----------
@@ -51,32 +57,38 @@ def as_array(value: Any, who: str) -> NDArray[Any]:
     Raises
     ------
     InputError
-        If NumPy cannot convert the value: rows of different lengths, or a torch tensor that is on
-        a GPU or requires grad.
+        If NumPy cannot convert the value: rows of different lengths, or a torch tensor that is on a GPU.
     """
     try:
-        return np.asarray(value)
+        return np.asarray(tensor_values(value))
     except ValueError as error:
         raise InputError(f"{who} is not an array: its rows differ in length. ({error})") from error
     except (TypeError, RuntimeError) as error:
         if hasattr(value, "detach") and hasattr(value, "cpu"):
             raise InputError(
-                f"{who} is a tensor that NumPy cannot read. Pass x.detach().cpu() instead. ({error})"
+                f"{who} is a tensor that NumPy cannot read. Pass x.detach().cpu() instead, of a sparse tensor "
+                f"x.to_dense(). ({error})"
             ) from error
         raise InputError(f"{who} cannot be converted to an array. ({error})") from error
 
 
-def check_view(X: Any, *, caller: str, modality: str) -> Any:
+def check_view(X: Any, *, caller: str, modality: str, values: bool = True) -> Any:
     """Check the features of one modality; returns float32 or float64, dense or CSR, finite, not empty.
 
-    Whole numbers, booleans and half precision become float32 if that is exact, otherwise float64.
+    Tables of pandas, polars, pyarrow and Hugging Face datasets become arrays. Whole numbers, booleans and half
+    precision become float32 if that is exact, otherwise float64.
     float32 becomes float64 if squares of its values could leave the range of float32. The caller's array
-    is never changed.
+    is never changed. Without ``values``, the values of dense rows are not looked at: the caller calls
+    :func:`values_are_usual` for all of them and, if it is not True, this function again.
     """
     who = f"{caller}: modality {modality!r}"
     if np.ma.isMaskedArray(X) and np.ma.is_masked(X):
         raise InputError(f"{who} has masked values. Fill or remove them first.")
+    if is_frame(X):
+        X = frame_array(X, who)
     X = as_csr(X, who) if is_sparse(X) else as_array(X, who)
+    if X.dtype.name == "bfloat16":  # a type of another package, which NumPy does not count as float
+        X = X.astype(np.float32)
     if X.ndim != 2:
         raise InputError(
             f"{who} must have two dimensions, (objects, features), got shape {X.shape}. "
@@ -90,24 +102,15 @@ def check_view(X: Any, *, caller: str, modality: str) -> Any:
         raise InputError(f"{who} is empty: shape {X.shape}.")
     if X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float32 if X.dtype.itemsize <= 2 else np.float64)
-    X = _check_values(X, who)
+    if values or is_sparse(X):
+        X = _check_values(X, who)
     return X if is_sparse(X) or X.flags.forc else np.ascontiguousarray(X)
 
 
 def _check_values(X: Any, who: str) -> Any:
     """Check that all values are finite and not too large; returns float64 if float32 is too narrow for them."""
-    values = X.data if is_sparse(X) else X
-    # A sum of squares needs a single pass, by BLAS if the memory is contiguous. If it tells that all values
-    # are of usual size, nothing else has to be looked at.
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if values.flags.forc:
-            flat = values.ravel(order="K")
-            total = float(np.dot(flat, flat))
-        else:
-            total = float(np.einsum("...i,...i->...", values, values).sum())
-    narrow = X.dtype == np.float32
-    largest_usual = _LARGEST_FLOAT32 if narrow else _LARGEST
-    if total <= largest_usual**2 and not (narrow and total < values.size * _SMALLEST_FLOAT32**2):
+    values, narrow = X.data if is_sparse(X) else X, X.dtype == np.float32
+    if values_are_usual(values):
         return X
     bad = ~np.isfinite(values)
     if bad.any():
@@ -115,7 +118,8 @@ def _check_values(X: Any, who: str) -> Any:
         n_bad = int(bad.sum())
         count = "the only such value" if n_bad == 1 else f"{n_bad:,} such values in all"
         raise NonFiniteError(
-            f"{who} has {value} in row {row}, feature {column} ({count}). Remove or fill such values first."
+            f"{who} has {'NaN' if value != value else value} in row {row}, feature {column} ({count}). "
+            "Remove or fill such values first."
         )
     largest = _largest(values)
     if largest > _LARGEST:
@@ -126,6 +130,23 @@ def _check_values(X: Any, who: str) -> Any:
         )
     fits = not narrow or largest == 0 or _SMALLEST_FLOAT32 <= largest <= _LARGEST_FLOAT32
     return X if fits else X.astype(np.float64)
+
+
+def values_are_usual(values: NDArray[Any]) -> bool:
+    """Whether a sum of squares, which needs a single pass, tells that values are finite and of usual size.
+
+    If it is False, the values must be looked at one by one.
+    """
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if values.flags.forc:
+            # By BLAS, because the memory is contiguous.
+            flat = values.ravel(order="K")
+            total = float(np.dot(flat, flat))
+        else:
+            total = float(np.einsum("...i,...i->...", values, values).sum())
+    if values.dtype != np.float32:
+        return total <= _LARGEST**2
+    return values.size * _SMALLEST_FLOAT32**2 <= total <= _LARGEST_FLOAT32**2
 
 
 def check_learnable(X: Any, *, caller: str, modality: str) -> None:
@@ -164,12 +185,24 @@ def _first(X: Any, where: NDArray[np.bool_]) -> tuple[int, int, Any]:
     return row, int(X.indices[entry]), X.data[entry]
 
 
-def check_features(X: Any, n_features: int, *, caller: str, modality: str) -> Any:
-    """Like :func:`check_view`, but the number of features is given, and zero rows are allowed."""
+def check_features(
+    X: Any,
+    n_features: int,
+    *,
+    caller: str,
+    modality: str,
+    names: tuple[str, ...] | None = None,
+    values: bool = True,
+) -> Any:
+    """Like :func:`check_view`, but the number of features is given, and zero rows are allowed.
+
+    If the names of the features are given, too, a table must have them in the same order.
+    """
+    check_names(X, names, caller=caller, modality=modality)
     shape: tuple[int, ...] = getattr(X, "shape", ())
     if len(shape) == 2 and shape[0] == 0 and shape[1] == n_features:
         return np.zeros((0, n_features), dtype=np.float32)
-    X = check_view(X, caller=caller, modality=modality)
+    X = check_view(X, caller=caller, modality=modality, values=values)
     if X.shape[1] != n_features:
         raise FeatureCountError(
             f"{caller}: modality {modality!r} has {n_features} features, got an array of shape {X.shape}. "
@@ -225,7 +258,11 @@ def check_path(path: Any, *, caller: str) -> Path:
 
 
 def check_seed(value: Any, *, caller: str) -> int | None:
-    """Check a seed for random numbers: None or a whole number >= 0."""
+    """Check a seed for random numbers: None, a whole number >= 0, or a generator, from which a seed is drawn."""
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(_LARGEST_SEED))
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(_LARGEST_SEED))
     return None if value is None else check_count(value, "random_state", caller=caller, minimum=0)
 
 

@@ -166,20 +166,29 @@ def killing(block, marker, at):
     return block
 
 
-@pytest.mark.parametrize("at", [1, 3])
-def test_a_killed_worker_does_not_change_the_model(client, data, small_sample, tmp_path, at):
-    """A worker is killed in the first pass, and in the last; its results are lost and computed again."""
+@pytest.mark.parametrize(
+    ("hasher", "at"),
+    [
+        (dh.DiffHash(n_bits=8), 1),
+        (dh.DiffHash(n_bits=8), 3),
+        (dh.KernelDiffHash(n_bits=8, n_landmarks=40), 2),
+        (dh.RefinedHash(n_bits=8, n_landmarks=40, max_iter=3), 2),
+    ],
+    ids=["diff, first pass", "diff, last pass", "kernel", "refined"],
+)
+def test_a_killed_worker_does_not_change_the_model(client, data, small_sample, tmp_path, hasher, at):
+    """A worker is killed in the middle of a pass; its results are lost and computed again."""
     pairs = dh.Pairs.aligned(N)
-    alone = dh.DiffHash(n_bits=8).fit(data.two, pairs)
+    alone = clone(hasher).fit(data.two, pairs)
     views = {m: da.from_array(X, chunks=(200, -1)) for m, X in data.two.items()}
     image = views["image"]
     marked = image.blocks[9].map_blocks(killing, str(tmp_path / "reads"), at, meta=image._meta)
     views["image"] = da.concatenate([image.blocks[:9], marked, image.blocks[10:]])
 
-    hasher = dh.DiffHash(n_bits=8).fit(views, pairs)
+    together = clone(hasher).fit(views, pairs)
 
-    assert (tmp_path / "reads").stat().st_size > 3
-    assert equal_bits(alone, hasher, data.two) >= 0.9999
+    assert (tmp_path / "reads").stat().st_size > at
+    assert equal_bits(alone, together, data.two) >= 0.9999
 
 
 def test_the_number_of_passes_is_said_before(client, data, small_sample, caplog):

@@ -192,7 +192,7 @@ def test_an_error_names_the_batch_and_the_row():
         views["view 1"][5, 2] = np.nan
         return views, pairs
 
-    with pytest.raises(NonFiniteError, match=r"batch 2: modality 'view 1' has nan in row 5, feature 2"):
+    with pytest.raises(NonFiniteError, match=r"batch 2: modality 'view 1' has NaN in row 5, feature 2"):
         dh.DiffHash(4).fit_batches(bad(batches, 2, with_nan))
 
 

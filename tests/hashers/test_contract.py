@@ -245,7 +245,7 @@ def bad(small_data, **views):
         (
             lambda x: np.where(np.arange(128) == 5, np.nan, x),
             NonFiniteError,
-            "modality 'x' has nan in row 0, feature 5",
+            "modality 'x' has NaN in row 0, feature 5",
         ),
         (lambda x: np.where(x > 1e9, x, np.inf), NonFiniteError, "inf in row 0"),
         (lambda x: x + 1j, InputError, "complex"),

@@ -154,7 +154,7 @@ def test_very_few_pairs_still_give_a_modality(hasher, train):
         ({"image": None}, {}, UnknownModalityError, "must hold a known partner of 'speech'"),
         ({"smell": np.zeros((3, 2))}, {}, UnknownModalityError, "unknown modality 'smell'"),
         ({"image": np.zeros((240, 3))}, {}, FeatureCountError, "has 9 features"),
-        ({"speech": np.full((160, 2), np.nan)}, {}, NonFiniteError, "'speech' has nan"),
+        ({"speech": np.full((160, 2), np.nan)}, {}, NonFiniteError, "'speech' has NaN"),
         ({"speech": np.ones((160, 2))}, {}, InputError, "constant"),
         ({"speech": np.ones((3, 2))}, {}, PairsError, "has 3 rows"),
     ],

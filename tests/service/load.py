@@ -128,7 +128,9 @@ class Load:
     def _delete(self, client, rng, number):
         if not self.stored[number]:
             return
-        ids = rng.sample(sorted(self.stored[number]), min(5, len(self.stored[number])))
+        # On average a little more than is added: the number of objects stays the same, and so should the memory.
+        n = min(rng.randint(1, 40), len(self.stored[number]))
+        ids = rng.sample(sorted(self.stored[number]), n)
         self.stored[number] -= set(ids)
         self.unknown[number] |= set(ids)
         answer = client.post("/v1/delete", json={"ids": ids})

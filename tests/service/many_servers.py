@@ -1,7 +1,7 @@
 """A process with many services, for tests that need a new one for each of hundreds of stores.
 
-``python -m tests.service.many_servers`` reads paths of collections, one a line, and writes the port of the service that
-it has started for each. The services run in threads, and end with the process.
+``python -m tests.service.many_servers`` reads addresses of collections, one a line, and writes the port of the service
+that it has started for each. The services run in threads. They end with the process, or after a line ``stop PORT``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,24 @@ def main():
     from diffhash.service.server import listen, make_server
     from diffhash.service.settings import ServeSettings
 
+    running = {}
     for line in sys.stdin:
+        if line.startswith("stop "):
+            server, thread = running.pop(int(line.split()[1]))
+            server.should_exit = True
+            thread.join()
+            print("stopped", flush=True)
+            continue
         settings = ServeSettings(port=0, writable=True, delay=0.0)
         listener = listen(settings)
         server = make_server(line.rstrip("\n"), settings, listener)
-        threading.Thread(target=server.run, args=([listener],), daemon=True).start()
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
         while not server.started:
             time.sleep(0.002)
-        print(listener.getsockname()[1], flush=True)
+        port = listener.getsockname()[1]
+        running[port] = server, thread
+        print(port, flush=True)
 
 
 class ManyServers:
@@ -41,11 +51,18 @@ class ManyServers:
         )
         return self
 
-    def serve(self, path):
+    def serve(self, address):
         """The address of a new service for a collection."""
-        self._process.stdin.write(f"{path}\n")
+        return f"http://127.0.0.1:{int(self._ask(address))}"
+
+    def stop(self, url):
+        """Stop the service at an address."""
+        assert self._ask(f"stop {url.rpartition(':')[2]}") == "stopped\n"
+
+    def _ask(self, line):
+        self._process.stdin.write(f"{line}\n")
         self._process.stdin.flush()
-        return f"http://127.0.0.1:{int(self._process.stdout.readline())}"
+        return self._process.stdout.readline()
 
     def __exit__(self, *_):
         self._process.kill()

@@ -95,6 +95,12 @@ def test_a_web_page_cannot_use_a_service_without_a_token(server):
     assert "access-control-allow-origin" not in preflight.headers
 
 
+def test_a_named_host_is_known_in_any_case(filled):
+    with Server(filled, "--host-name", "Search.Example") as server:
+        for host, status in (("search.example", 200), ("SEARCH.example:80", 200), ("other.example", 403)):
+            assert ask(server, body=SEARCH, host=host).status_code == status, host
+
+
 def test_pages_of_a_named_origin_may_use_it(filled):
     page = "https://page.example"
     with Server(filled, "--allow-origin", page) as server:
@@ -124,6 +130,7 @@ def test_pages_of_a_named_origin_may_use_it(filled):
         ({"origins": ("https://a.example/page",)}, "looks like"),
         ({"port": 70000}, "port"),
         ({"delay": -1.0}, "delay"),
+        ({"search_threads": 0}, "search_threads"),
     ],
 )
 def test_settings_that_let_strangers_in_are_refused(options, words):
@@ -135,8 +142,9 @@ def test_settings_that_are_safe_or_asked_for():
     assert ServeSettings(host="0.0.0.0", token=READ).token == READ
     assert ServeSettings(host="0.0.0.0", allow_anyone=True).allow_anyone
     assert READ not in repr(ServeSettings(token=READ))
-    with pytest.raises(ParameterError, match="limit k"):
-        Limits(k=0)
+    for limit in ({"k": 0}, {"seconds": float("inf")}, {"seconds": float("nan")}, {"batch": 2.5}):
+        with pytest.raises(ParameterError, match=f"limit {next(iter(limit))} must"):
+            Limits(**limit)
 
 
 def test_the_command_refuses_to_start_for_strangers(filled, tmp_path):

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from diffhash.errors import InputError
+from diffhash.errors import InputError, StoreUnavailableError
 from diffhash.service.batching import Batcher
 from diffhash.service.lanes import Lane
 from diffhash.service.problems import BusyError, LateError
@@ -30,6 +30,8 @@ class Asked:
             self.gate.wait(30)
         if "bad" in queries:
             raise InputError("bad")
+        if "gone" in queries:
+            raise StoreUnavailableError("gone")
         if "broken" in queries:
             raise ZeroDivisionError
         return [2 * query for query in queries]
@@ -82,6 +84,80 @@ def test_an_error_is_for_the_query_that_caused_it():
     assert isinstance(answers[4], ZeroDivisionError)
 
 
+def test_a_wrong_query_is_found_in_a_few_passes_and_a_lost_store_is_not_asked_again():
+    async def ask():
+        asked = Asked()
+        batcher = await started(asked)
+        first = batcher.submit("wait", [0])
+        while not asked.groups:
+            await asyncio.sleep(0.001)
+        jobs = [batcher.submit("a", ["bad" if number == 20 else number]) for number in range(64)]
+        lost = [batcher.submit("b", ["gone"]), batcher.submit("b", [1])]
+        asked.gate.set()
+        answers = await asyncio.gather(first, *jobs, *lost, return_exceptions=True)
+        batcher.stop()
+        return asked, answers
+
+    asked, answers = run(ask())
+
+    assert [n for n, answer in enumerate(answers[1:65]) if isinstance(answer, InputError)] == [20]
+    assert len([key for key, _ in asked.groups if key == "a"]) == 13
+    assert all(isinstance(answer, StoreUnavailableError) for answer in answers[65:])
+    assert len([key for key, _ in asked.groups if key == "b"]) == 1
+
+
+def test_a_query_is_refused_when_its_time_is_over_while_it_is_asked():
+    """The store may take minutes. Nobody waits for it longer than the limit, and it is not asked for nobody."""
+
+    async def ask():
+        asked = Asked()
+        batcher = await started(asked, seconds=0.1)
+        slow = batcher.submit("wait", [0])
+        while not asked.groups:
+            await asyncio.sleep(0.001)
+        waiting = batcher.submit("a", [1])
+        answers = await asyncio.gather(slow, waiting, return_exceptions=True)
+        was_busy = not asked.gate.is_set()
+        asked.gate.set()
+        after = await batcher.submit("b", [2])
+        batcher.stop()
+        return asked, answers, was_busy, after, batcher.n_waiting
+
+    asked, answers, was_busy, after, n_waiting = run(ask())
+
+    assert was_busy
+    assert all(isinstance(answer, LateError) for answer in answers)
+    assert [key for key, _ in asked.groups] == ["wait", "b"]
+    assert after == [4]
+    assert n_waiting == 0
+
+
+def test_two_threads_answer_at_the_same_time_and_every_query_once():
+    async def ask():
+        asked = Asked()
+        batcher = await started(asked, threads=2)
+        slow = batcher.submit("wait", [0])
+        while not asked.groups:
+            await asyncio.sleep(0.001)
+        # One thread is busy: the other answers.
+        assert await batcher.submit("a", [1]) == [2]
+        asked.gate.set()
+        jobs = []
+        for number in range(500):
+            jobs.append(batcher.submit("ab"[number % 2], [number]))
+            if number % 7 == 0:
+                await asyncio.sleep(0)
+        answers = await asyncio.gather(slow, *jobs)
+        await asyncio.to_thread(batcher.stop)
+        return asked, answers, batcher.n_waiting
+
+    asked, answers, n_waiting = run(ask())
+
+    assert answers == [[0], *([2 * n] for n in range(500))]
+    assert sorted(q for key, queries in asked.groups[2:] for q in queries) == list(range(500))
+    assert n_waiting == 0
+
+
 def test_a_full_queue_refuses_and_late_jobs_are_not_run():
     async def ask():
         asked = Asked()
@@ -95,6 +171,8 @@ def test_a_full_queue_refuses_and_late_jobs_are_not_run():
         await asyncio.sleep(0.1)
         asked.gate.set()
         answers = await asyncio.gather(first, late, return_exceptions=True)
+        while batcher.n_waiting:
+            await asyncio.sleep(0.001)
         large = await batcher.submit("a", list(range(100)))
         batcher.stop()
         with pytest.raises(BusyError):

@@ -11,6 +11,7 @@ import pytest
 import diffhash as dh
 from diffhash.errors import (
     AddressError,
+    InputError,
     ParameterError,
     ReadOnlyCollectionError,
     StoreAccessError,
@@ -72,6 +73,38 @@ def test_texts_and_pictures_are_queries(pictures, picture_client):
         assert there.search_raw(picture, modality="image", into="image", k=3) == here.search_raw(
             picture, modality="image", into="image", k=3
         )
+
+
+def test_words_of_fused_queries_are_matched_by_the_service(pictures, picture_client):
+    """Also those that the model does not know, and beside features in place of a picture."""
+    files = [pictures.folder / f"discs/{n}.png" for n in ("03", "04", "05")]
+    query = {"image": files, "text": ["red disc", "zebra", "blue square"]}
+    with dh.open(str(picture_client.base_url)) as there, dh.open(pictures.path) as here:
+        for words in (None, False):
+            found, expected = (s.search_raw(query, into="image", k=9, words=words) for s in (there, here))
+            assert found == expected
+            assert [[h.found_by for h in row] for row in found] == [
+                [h.found_by for h in row] for row in expected
+            ]
+        assert "both" in {hit.found_by for hit in there.search_raw(query, into="image", k=9)[0]}
+        with pytest.raises(InputError, match="one query"):
+            there.search_raw({**query, "text": ["red disc"]}, into="image")
+        vector = here.model.featurize(files[:1], modality="image")[0].tolist()
+        both = picture_client.post(
+            "/v1/search", json={"text": "red disc", "vectors": {"image": vector}, "k": 9}
+        )
+        (expected_hits,) = here.search_raw({"image": files[:1], "text": ["red disc"]}, k=9)
+        assert [(h["id"], h["found_by"]) for h in both.json()["hits"]] == [
+            (h.id, h.found_by) for h in expected_hits
+        ]
+    for body, words in (
+        ({"views": {"text": [[1.0]]}, "texts": ["red"]}, "twice"),
+        ({"views": {"image": [[1.0], [1.0, 2.0]]}, "texts": ["red", "blue"]}, "same length"),
+        ({"vectors": [[1.0]], "texts": ["red"]}, "Give one of"),
+    ):
+        answer = picture_client.post("/v1/search/batch", json=body)
+        assert answer.status_code == 422
+        assert words in answer.json()["error"]["message"]
 
 
 def test_tokens_stand_in_the_address_or_in_the_environment(copied, monkeypatch):
@@ -197,7 +230,7 @@ def test_a_write_is_repeated_only_if_it_has_not_begun(flaky):
     flaky.answers += [flaky.described, BUSY, DELETED]
     with dh.open(flaky.url, writable=True) as store:
         assert store.delete([1]) == 1
-        for trouble, words in ((LATE, "too busy"), (LOST, "not known")):
+        for trouble, words in ((LATE, "took too long.*not known"), (LOST, "not known")):
             before = len(flaky.seen)
             flaky.answers.append(trouble)
             with pytest.raises(StoreUnavailableError, match=words):

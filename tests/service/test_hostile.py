@@ -8,6 +8,7 @@ import json
 import random
 import socket
 import struct
+import time
 import zlib
 from pathlib import Path
 
@@ -111,6 +112,18 @@ def lists(values):
     return pa.table({"vector": pa.array(values)})
 
 
+def claim(shape):
+    """An npy file of zeros whose header has this shape."""
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(128)
+
+
+def rows_without_bytes(count=10**9):
+    """Lists of no numbers: the stream has a few hundred bytes, whatever their count."""
+    kind = pa.list_(pa.float64(), 0)
+    return pa.Array.from_buffers(kind, count, [None], children=[pa.array([], pa.float64())])
+
+
 ARRAYS = {
     "objects": (NPY, npy(np.array([{"a": 1}], dtype=object), allow_pickle=True)),
     "texts": (NPY, npy(np.array(["a"]))),
@@ -121,6 +134,7 @@ ARRAYS = {
     "huge": (NPY, npy(np.zeros((1, 64))).replace(b"(1, 64)", b"(9**9,)")),
     "huge shape": (NPY, npy(np.zeros((1, 64))).replace(b"(1, 64), ", b"(99999999999, 99),")[:128]),
     "negative shape": (NPY, npy(np.zeros((1, 64))).replace(b"(1, 64)", b"(-1,64)")),
+    "two negative numbers": (NPY, claim("(-2, -8)")),
     "code in the header": (NPY, npy(np.zeros((1, 64))).replace(b"(1, 64)", b"exit(1)")),
     "not finite": (NPY, npy(np.full((1, 64), np.nan))),
     "wrong width": (NPY, npy(np.zeros((1, 7)))),
@@ -137,6 +151,7 @@ ARRAYS = {
         ARROW,
         stream(pa.table({"vector": pa.array(["a", "a"]).dictionary_encode()})),
     ),
+    "arrow of a billion empty lists": (ARROW, stream(pa.table({"vector": rows_without_bytes()}))),
     "arrow with bad lengths": (ARROW, b"\xff\xff\xff\xff" + struct.pack("<i", 2**31 - 1) + b"\0" * 64),
 }
 
@@ -167,6 +182,33 @@ def test_arrays_with_random_changes_never_break_the_service(client):
         assert answer.status_code in (200, 422), answer.text
         seen.add(answer.status_code)
     assert seen == {200, 422}
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("id", pa.nulls(3)),
+        ("id", pa.array([1.0, 2.0, 3.0])),
+        ("id", pa.RunEndEncodedArray.from_arrays(pa.array([3], pa.int32()), pa.array([7]))),
+        ("id", pa.array(["a", "b", "c"], pa.string_view())),
+        ("payload", pa.array([{"a": 1}] * 3)),
+        ("payload", pa.array(["{}", "{", "{}"])),
+    ],
+)
+def test_columns_whose_values_may_take_no_bytes_are_refused(name, column):
+    from diffhash.errors import InputError
+    from diffhash.service.arrow_body import read_arrow
+
+    table = pa.table({"vector": pa.array([[1.0]] * 3), name: column})
+    with pytest.raises(InputError, match=f"column '{name}' must hold"):
+        read_arrow(stream(table))
+
+
+def test_more_parameters_than_an_address_may_have_are_refused(client):
+    for path, kind in (("/v1/search/batch", NPY), ("/v1/search", "image/png"), ("/v1/items", NPY)):
+        answer = client.post(path, content=b"", headers={"content-type": kind}, params=[("k", "1")] * 101)
+        assert answer.status_code == (403 if path == "/v1/items" else 422)
+    assert client.get("/v1/find", params=[("k", "1")] * 101).status_code == 422
 
 
 @pytest.mark.parametrize(
@@ -219,6 +261,10 @@ def test_limits_on_bodies_batches_and_hits(filled):
         # Without a length: the body is counted while it arrives.
         assert client.post("/v1/search", content=iter([long[:1000], long]), headers=json_).status_code == 413
         assert client.post("/v1/get", content=long, headers=json_).status_code == 413
+        for kind in ("image/png", NPY, ARROW):
+            path = "/v1/search" if kind == "image/png" else "/v1/search/batch"
+            answer = client.post(path, content=bytes(3 * 2**20), headers={"content-type": kind})
+            assert answer.status_code == 413
         for body in ({"code": "0000", "k": 51}, {"code": "0000", "k": None, "radius": None}):
             assert client.post("/v1/search", json=body).status_code == 422
         assert client.post("/v1/search/batch", json={"codes": ["0000"] * 21}).status_code == 422
@@ -296,6 +342,39 @@ def test_slow_and_silent_clients_are_cut_off(hasty):
             answer = finish(connection)
             assert answer.startswith(b"HTTP/1.1 408")
             assert answer.endswith(b"}}")
+
+
+def test_empty_lines_do_not_keep_a_connection_open(hasty):
+    """They begin no request, so they count as one that does not arrive."""
+    with connect(hasty) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        received = b""
+        while not received.endswith(b'{"status":"ok"}'):
+            received += connection.recv(65536)
+        connection.sendall(b"\r\n")
+        assert finish(connection).startswith(b"HTTP/1.1 408")
+
+
+def test_a_client_that_takes_its_answer_slowly_gets_all_of_it(hasty):
+    """It takes longer than a client may do nothing, and never does nothing for that long."""
+    body = json.dumps({"codes": ["0000"] * 200, "k": 500}).encode()
+    head = b"POST /v1/search/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    head += b"Connection: close\r\nContent-Length: %d\r\n\r\n" % len(body)
+    taken = 0
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**16)
+        connection.settimeout(60)
+        connection.connect(("127.0.0.1", hasty.port))
+        connection.sendall(head + body)
+        begin = time.monotonic()
+        while part := connection.recv(2**18):
+            taken += len(part)
+            # Slow for the first three seconds, in which a client that does nothing would be cut off.
+            if time.monotonic() < begin + 3:
+                time.sleep(0.1)
+    with hasty.client() as client:
+        answer = client.post("/v1/search/batch", content=body, headers={"content-type": "application/json"})
+    assert taken > len(answer.content) > 2**22
 
 
 def test_a_client_that_does_not_take_its_answer_is_cut_off(hasty):

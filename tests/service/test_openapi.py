@@ -53,11 +53,33 @@ def test_schemathesis_finds_nothing(copied, tmp_path, writable):
     assert status == 0
 
 
-def test_schemathesis_would_find_a_fault(filled, tmp_path):
-    """The test above would pass if nothing was tested: a wrong token must be noticed."""
-    with Server(filled, environment={"DIFFHASH_TOKEN": "reader-token-0123456789"}) as server:
-        result = attack(server, tmp_path)
-        assert result.returncode != 0
+#: A service in which one route fails, and one answers something that the document does not have.
+FAULTY = """
+import sys
+import diffhash.service.routes as routes
+from diffhash.service import ServeSettings, serve
+
+def fail(store):
+    raise {error}
+
+routes._counts = fail
+serve(sys.argv[1], ServeSettings(port=0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        ("ZeroDivisionError", "Server error"),
+        ("routes.RefusedError(418, 'TeapotError', 'I am a teapot.')", "Undocumented"),
+    ],
+)
+def test_schemathesis_would_find_a_fault(filled, tmp_path, error, words):
+    """The test above would pass if nothing was tested."""
+    with Server(filled, code=FAULTY.format(error=error)) as server:
+        result = attack(server, tmp_path, "--include-path", "/v1/count")
+    assert result.returncode == 1
+    assert words in result.stdout
 
 
 def test_the_document_has_examples_that_work(client):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 import PIL.Image
 import pytest
 
 import diffhash as dh
+from diffhash.service.answers import json_bytes
+from diffhash.stores import Hit
 
 
 def test_objects_by_id(client, code):
@@ -89,6 +92,13 @@ def test_the_model_can_be_fetched(client, filled, small_data):
     with dh.Collection.open(filled) as collection:
         codes = collection.model.encode(small_data.test.views["x"], modality="x")
     assert np.array_equal(model.encode(small_data.test.views["x"], modality="x"), codes)
+
+
+def test_numbers_of_more_than_64_bits_are_written():
+    """Lists in payloads may have them."""
+    hit = Hit("a", 3, {"many": [2**70, "é"]}, "x")
+
+    assert json.loads(json_bytes({"hits": [hit]})) == {"hits": [vars(hit)]}
 
 
 def test_health_readiness_and_counts(client):

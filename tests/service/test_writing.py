@@ -120,6 +120,20 @@ def test_bad_objects_are_refused_and_nothing_is_stored(writer, request_, words):
     assert writer.get("/v1/collection").json()["n_objects"] == before
 
 
+def test_numbers_of_more_than_64_bits_inside_lists_come_back(writer):
+    """Collections may have them there, also those of earlier releases."""
+    body = {"modality": "x", "codes": ["0f0f"], "ids": [88], "payloads": [{"a": [0, [2**70]]}]}
+
+    answer = writer.put("/v1/items", content=json.dumps(body), headers={"content-type": "application/json"})
+
+    assert answer.status_code == 200
+    assert writer.get("/v1/items/88").json()["payload"] == {"a": [0, [2**70]]}
+    found = writer.post("/v1/search", json={"code": "0f0f", "into": "x", "k": 1}).json()["hits"]
+    assert found[0]["payload"] == {"a": [0, [2**70]]}
+    with dh.Collection.open(writer.path) as collection:
+        assert collection.verify().ok
+
+
 def test_codes_of_another_model_are_refused(writer):
     tag = writer.get("/v1/collection").json()["model_sha256"]
     body = {"modality": "x", "codes": ["0000"], "ids": [70]}

@@ -25,8 +25,10 @@ NAMES = [
     "StoreStats",
     "VerifyReport",
     "WordMatch",
+    "add_arrow",
     "create",
     "open",
+    "to_arrow",
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,6 +36,8 @@ def bench(
 
         diffhash bench accuracy --quick
 
+        diffhash bench protocol --data DIR
+
         diffhash bench search --help
     """
     folder = find_benchmarks()
@@ -45,7 +48,9 @@ def bench(
     if name not in known:
         raise typer.BadParameter(f"there is no benchmark {name!r}. There are {', '.join(known)}")
     command = [sys.executable, "-m", f"benchmarks.{name}", *context.args]
-    process = subprocess.Popen(command, cwd=folder.parent)
+    # Not run in the checkout: names of files that the user gives are relative to where the user is.
+    known_folders = [str(folder.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    process = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": os.pathsep.join(known_folders)})
     try:
         status = process.wait()
     except KeyboardInterrupt:

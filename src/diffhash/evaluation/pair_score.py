@@ -9,7 +9,7 @@ from ..types import CodeArray, IntArray
 from .distance_counts import distance_table, pair_distance_table
 from .metrics import average_precision
 
-__all__ = ["score_codes"]
+__all__ = ["relevance_table", "score_codes"]
 
 
 def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, queries: str = "both") -> float:
@@ -38,9 +38,9 @@ def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, queries: str =
         )
         nearer = np.cumsum(near) - near / 2
         return float(nearer @ far / (near.sum() * far.sum()))
-    tables = [] if queries == "y" else [_table(x, y, pairs)]
+    tables = [] if queries == "y" else [relevance_table(x, y, pairs)]
     if queries != "x" and not pairs.one_view:
-        tables.append(_table(y, x, pairs, flip=True))
+        tables.append(relevance_table(y, x, pairs, flip=True))
     values = [average_precision(table) for table in tables]
     if pairs.positive is not None and pairs.positive_weights is not None:
         sides = pairs.positive[:: -1 if queries == "y" else 1]
@@ -54,8 +54,24 @@ def score_codes(x: CodeArray, y: CodeArray, pairs: ResolvedPairs, queries: str =
     return float(np.mean([0.0 if np.isnan(v).all() else np.nanmean(v) for v in values]))
 
 
-def _table(queries: CodeArray, items: CodeArray, pairs: ResolvedPairs, *, flip: bool = False) -> IntArray:
-    """Counts by distance. Within one view, a query does not find itself."""
+def relevance_table(
+    queries: CodeArray, items: CodeArray, pairs: ResolvedPairs, *, flip: bool = False
+) -> IntArray:
+    """Counts by distance of each query: irrelevant and relevant items.
+
+    Parameters
+    ----------
+    queries, items : uint8 arrays of shape (q, n_bytes), (n, n_bytes)
+        Codes of both views. Within one view they are the same, and a query does not find itself.
+    pairs : ResolvedPairs
+        Labels decide what is relevant; without labels, the listed positives.
+    flip : bool
+        Whether the queries are the second view of the pairs.
+
+    Returns
+    -------
+    int64 array of shape (q, n_distances, 2)
+    """
     own = np.arange(len(queries)) if pairs.one_view else None
     if pairs.groups is not None:
         groups = pairs.groups

@@ -68,7 +68,7 @@ class RankCorrelation:
         caller = "RankCorrelation.confidence_interval"
         check_number(level, "level", caller=caller, high=1.0)
         check_count(n_resamples, "n_resamples", caller=caller)
-        check_seed(random_state, caller=caller)
+        random_state = check_seed(random_state, caller=caller)
         objects, sides = np.unique(np.concatenate(self.pairs), return_inverse=True)
         i, j = sides.reshape(2, -1)
         rng = np.random.default_rng(random_state)
@@ -143,7 +143,7 @@ def rank_correlation(
     X = check_view(X, caller=caller, modality="X")
     n_objects = check_count(n_objects, "n_objects", caller=caller, minimum=2)
     n_pairs = check_count(n_pairs, "n_pairs", caller=caller)
-    check_seed(random_state, caller=caller)
+    random_state = check_seed(random_state, caller=caller)
     if not callable(metric):
         check_choice(metric, "metric", METRICS, caller=caller)
     if len(codes) != X.shape[0] or len(codes) < 2:

@@ -2,6 +2,7 @@
 
 from .base import BaseHasher
 from .boosted import BoostedHash
+from .cross_validation import cross_validate
 from .diff import DiffHash
 from .kernel_diff import KernelDiffHash
 from .loading import hasher_from_model, load
@@ -13,6 +14,7 @@ __all__ = [
     "DiffHash",
     "KernelDiffHash",
     "RefinedHash",
+    "cross_validate",
     "hasher_from_model",
     "load",
 ]

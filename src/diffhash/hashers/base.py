@@ -13,9 +13,11 @@ from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import clone
 
 from ..errors import ParameterError, SampleWarning, UnknownModalityError
+from ..frames import check_names
 from ..learning.batches import Source, SourceForm
 from ..learning.passes import CollectPass
 from ..learning.sample_keys import sample_limit
@@ -26,7 +28,7 @@ from ..pairs import Pairs
 from ..pairs.couples import couples_to_learn
 from ..threads import blas_libraries
 from ..types import Views
-from ..validation import check_count, check_features, check_flag
+from ..validation import check_count, check_flag, check_seed
 from .calibration import held_out_values, unseen_values, with_judgement
 from .fitted import FittedHasher
 from .training_data import Learned, TrainingData, check_training_data, few_threads
@@ -43,6 +45,8 @@ class BaseHasher(FittedHasher, ABC):
         What was learned; the attributes below are parts of it.
     modalities_ : tuple of str
     n_features_in_ : dict by modality
+    feature_names_in_ : dict by modality
+        Names of the columns of the views that were tables with names; absent if none was.
     maps_ : dict by modality
         Fitted feature maps.
     projections_ : dict by modality
@@ -74,7 +78,8 @@ class BaseHasher(FittedHasher, ABC):
         Parameters
         ----------
         views : dict of arrays by modality
-            Feature arrays of shape (n, n_features), dense or scipy sparse. With one view, pairs are within it.
+            Feature arrays of shape (n, n_features), dense or scipy sparse, or tables of pandas, polars, pyarrow or
+            Hugging Face datasets, or torch tensors on the CPU. With one view, pairs are within it.
             With two, pairs without names run from the first to the second. With more, pairs are aligned or
             name the modalities, see :meth:`Pairs.from_ids` and :meth:`Pairs.from_labels`.
             Dask arrays are learned from on their cluster, see the page about clusters.
@@ -90,7 +95,8 @@ class BaseHasher(FittedHasher, ABC):
         self
         """
         check_flag(calibrate, "calibrate", caller=self._caller)
-        self._check_parameters()
+        hasher = self._seeded(self._caller)
+        hasher._check_parameters()
         source = open_views(
             views,
             pairs,
@@ -105,9 +111,9 @@ class BaseHasher(FittedHasher, ABC):
                     "with a part of the rows."
                 )
             return self.fit_batches(source)
-        data = self._checked(views, pairs, self._caller)
-        model = self._fit_model(data)
-        self.model_ = self._calibrated(data, model, self._caller) if calibrate else model
+        data = hasher._checked(views, pairs, self._caller)
+        model = hasher._fit_model(data)
+        self.model_ = hasher._calibrated(data, model, self._caller) if calibrate else model
         self._stream = None
         return self
 
@@ -149,16 +155,12 @@ class BaseHasher(FittedHasher, ABC):
         (100, 1)
         """
         caller = f"{type(self).__name__}.fit_batches"
-        self._check_parameters()
+        hasher = self._seeded(caller)
+        hasher._check_parameters()
         check_count(self.n_bits, "n_bits", caller=caller, maximum=MAX_BITS)
         source = open_batches(batches, self.couple_weights, caller=caller)
-        source.announce(self.count_passes(source.form))
-        learned = self._learn_from(source)
-        self.model_ = self._new_model(
-            learned,
-            source.form.modalities,
-            dict(zip(source.form.modalities, source.form.n_features, strict=True)),
-        )
+        source.announce(hasher.count_passes(source.form))
+        self.model_ = hasher._new_model(hasher._learn_from(source), source.form)
         self._stream = None
         return self
 
@@ -195,15 +197,17 @@ class BaseHasher(FittedHasher, ABC):
         (10, 1)
         """
         model, caller = self._fitted("calibrate"), f"{type(self).__name__}.calibrate"
-        data = self._checked(views, pairs, caller)
+        hasher = self._seeded(caller)
+        data = hasher._checked(views, pairs, caller)
         if set(data.modalities) != set(model.modalities):
             raise UnknownModalityError(
                 f"{caller}: the model has the modalities {', '.join(map(repr, model.modalities))}, the pairs are "
                 f"between {', '.join(map(repr, data.modalities))}. Give the views and pairs of fit."
             )
         for m, X in data.views.items():
-            check_features(X, model.n_features[m], caller=caller, modality=m)
-        self.model_ = self._judged(data, model) if unseen else self._calibrated(data, model, caller)
+            check_names(views[m], model.feature_names.get(m), caller=caller, modality=m)
+            model.check_features(X, m, caller=caller)
+        self.model_ = hasher._judged(data, model) if unseen else hasher._calibrated(data, model, caller)
         return self
 
     def extend(
@@ -255,7 +259,7 @@ class BaseHasher(FittedHasher, ABC):
         # Extension chooses among the representations of RefinedHash, whose base is this class.
         from .extended_model import extended_model
 
-        model = self._fitted("extend")
+        model, caller = self._fitted("extend"), f"{type(self).__name__}.extend"
         extended = copy(self)
         extended._stream = None
         extended.model_ = extended_model(
@@ -264,8 +268,8 @@ class BaseHasher(FittedHasher, ABC):
             pairs,
             modality=modality,
             encodes_as=encodes_as,
-            random_state=getattr(self, "random_state", 0),
-            caller=f"{type(self).__name__}.extend",
+            random_state=getattr(self._seeded(caller), "random_state", 0),
+            caller=caller,
         )
         return extended
 
@@ -281,26 +285,40 @@ class BaseHasher(FittedHasher, ABC):
             couple_weights=self.couple_weights,
         )
 
+    def _seeded(self, caller: str) -> Self:
+        """The hasher itself; if its random_state is a generator, a copy with a seed drawn from it.
+
+        Learning uses a seed several times, and a model file can keep a number only.
+        """
+        given = getattr(self, "random_state", None)
+        if not isinstance(given, np.random.Generator | np.random.RandomState):
+            return self
+        hasher = copy(self)
+        hasher.set_params(random_state=check_seed(given, caller=caller))
+        return hasher
+
     def _fit_model(self, data: TrainingData) -> HashModel:
-        n_features = {m: int(X.shape[1]) for m, X in data.views.items()}
         with few_threads(data):
             # The model says how many threads BLAS had.
-            return self._new_model(self._learn(data), data.modalities, n_features)
+            return self._new_model(self._learn(data), data)
 
-    def _new_model(
-        self, learned: Learned, modalities: tuple[str, ...], n_features: dict[str, int]
-    ) -> HashModel:
+    def _new_model(self, learned: Learned, data: TrainingData | SourceForm) -> HashModel:
+        if isinstance(data, SourceForm):
+            n_features = dict(zip(data.modalities, data.n_features, strict=True))
+        else:
+            n_features = {m: int(X.shape[1]) for m, X in data.views.items()}
         return HashModel(
             method=type(self).__name__,
             parameters=self.get_params(deep=False) | dict.fromkeys(self.callbacks),
             n_bits=int(self.n_bits),
-            modalities=modalities,
+            modalities=data.modalities,
             n_features=n_features,
             maps=learned.maps,
             projections=learned.projections,
             thresholds=learned.thresholds,
             extra=learned.extra,
             learned_with={"blas": blas_libraries()},
+            feature_names=dict(data.feature_names),
         )
 
     def _calibrated(self, data: TrainingData, model: HashModel, caller: str) -> HashModel:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import PairsError, ParameterError, UnknownModalityError
+from ..frames import names_by_modality
 from ..model import HashModel
 from ..model.hash_model import FUSION_SLOPES
 from ..pairs.couples import NamedCouples, ResolvedCouples, name_couples, resolve_couples
 from ..threads import one_blas_thread
-from ..validation import check_features, check_learnable, check_view, known_modality
+from ..validation import check_learnable, check_view, known_modality
 from .extension import learn_modality
 
 __all__ = ["extended_model"]
@@ -71,6 +72,7 @@ def extended_model(
         thresholds=model.thresholds | {modality: found.threshold},
         extra=extra,
         encodes_as=dict(model.encodes_as) | joined,
+        feature_names=dict(model.feature_names) | names_by_modality(views, [modality], caller=caller),
     )
 
 
@@ -99,7 +101,7 @@ def _check_views(model: HashModel, views: Any, modality: str, caller: str) -> di
     arrays = {modality: check_view(views[modality], caller=caller, modality=modality)}
     check_learnable(arrays[modality], caller=caller, modality=modality)
     for name in partners:
-        arrays[name] = check_features(views[name], model.n_features[name], caller=caller, modality=name)
+        arrays[name] = model.check_features(views[name], name, caller=caller)
     return arrays
 
 

@@ -6,15 +6,19 @@ import os
 from collections.abc import Mapping
 from typing import Any, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
+from ..codes import unpack
 from ..errors import NotFittedError
 from ..featurizers.base import Featurizer
 from ..learning.stream import Stream
 from ..maps import FeatureMap
 from ..model import FusedCodes, HashModel
 from ..types import CodeArray, FloatArray
+from ..validation import known_modality
 
 __all__ = ["FittedHasher", "HasherNotFittedError"]
 
@@ -59,6 +63,14 @@ class FittedHasher(BaseEstimator):
     def featurizers_(self) -> dict[str, Featurizer]:
         """Featurizers by modality; a modality may have none."""
         return self._fitted("featurizers_").featurizers
+
+    @property
+    def feature_names_in_(self) -> dict[str, tuple[str, ...]]:
+        """Names of the columns of the modalities that were fitted to tables with names; absent if none was."""
+        names = self._fitted("feature_names_in_").feature_names
+        if not names:
+            raise AttributeError(f"{type(self).__name__} was fitted to arrays, whose columns have no names.")
+        return dict(names)
 
     def project(self, X: Any, modality: str | None = None) -> FloatArray:
         """Real values whose signs are the bits; see :meth:`HashModel.project`."""
@@ -112,6 +124,82 @@ class FittedHasher(BaseEstimator):
         self.model_ = self._fitted("set_featurizers").with_featurizers(featurizers)
         return self
 
+    def transform(self, views: Any) -> Any:
+        """The bits of objects as zeros and ones, for estimators of scikit-learn. Packed codes: :meth:`encode`.
+
+        Parameters
+        ----------
+        views : dict of arrays by modality
+            Features of some or all of the modalities. If the hasher has only one, an array will do.
+
+        Returns
+        -------
+        dict of uint8 arrays of shape (n, n_bits) by modality, or one array
+            In the form in which the views were given. ``metric="hamming"`` of scikit-learn is then the Hamming
+            distance divided by ``n_bits``.
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=10, random_state=0)
+        >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.aligned(200))
+        >>> bits = hasher.transform(data.test.views)
+        >>> bits["x"].shape, bits["y"].shape
+        ((10, 4), (10, 4))
+        """
+        model, caller = self._fitted("transform"), f"{type(self).__name__}.transform"
+        if not isinstance(views, Mapping):
+            modality = known_modality(None, model.modalities, caller=caller)
+            return unpack(model.encode(views, modality), model.n_bits).astype(np.uint8)
+        return {
+            m: unpack(
+                model.encode(X, known_modality(m, model.modalities, caller=caller)), model.n_bits
+            ).astype(np.uint8)
+            for m, X in views.items()
+        }
+
+    def fit_transform(self, views: Any, pairs: Any) -> Any:
+        """``fit(views, pairs)``, then ``transform(views)``."""
+        return self.fit(views, pairs).transform(views)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:  # noqa: ARG002 - scikit-learn's signature
+        """Names of the bits of :meth:`transform`."""
+        n_bits = self._fitted("get_feature_names_out").n_bits
+        return np.array([f"{type(self).__name__.lower()}{bit}" for bit in range(n_bits)], dtype=object)
+
+    def score(self, views: Any, pairs: Any, *, metric: str = "auto") -> float:
+        """How well objects find what belongs to them: the mean over all couples of modalities and both directions.
+
+        Use views and pairs that the hasher has not learned from, or :func:`diffhash.cross_validate`.
+
+        Parameters
+        ----------
+        views, pairs
+            As for ``fit``.
+        metric : {"auto", "map", "recall@10", "auc"}
+            "map" is the tie-aware mean average precision. "recall@10" is the share of what belongs to a query
+            that is among the first 10 (or another number). "auc" is the chance that a positive pair is nearer than
+            a negative one. "auto" is "map" with labels, "auc" if positive and negative pairs are listed,
+            otherwise "recall@10".
+
+        Returns
+        -------
+        float
+            Between 0 and 1; higher is better.
+
+        Examples
+        --------
+        >>> import diffhash as dh
+        >>> data = dh.datasets.make_paper_data(n_classes=5, n_train=200, n_test=100, random_state=0)
+        >>> hasher = dh.DiffHash(n_bits=4).fit(data.train.views, dh.Pairs.from_labels(data.train.labels))
+        >>> hasher.score(data.test.views, dh.Pairs.from_labels(data.test.labels)) > 0.8
+        True
+        """
+        from .scoring import score_model
+
+        model = self._fitted("score")
+        return score_model(model, views, pairs, metric, caller=f"{type(self).__name__}.score")
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file (``.dhm``) that :func:`diffhash.load` reads.
 
@@ -126,6 +214,18 @@ class FittedHasher(BaseEstimator):
             who = type(self).__name__
             raise HasherNotFittedError(f"{who}.{name}: this {who} is not fitted yet. Call fit first.")
         return model
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn should know: views are a dict, pairs are required."""
+        from sklearn.utils import TransformerTags
+
+        tags = super().__sklearn_tags__()
+        tags.estimator_type = "transformer"
+        tags.transformer_tags = TransformerTags(preserves_dtype=[])
+        tags.input_tags.two_d_array = False
+        tags.input_tags.dict = tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
 
     def __sklearn_is_fitted__(self) -> bool:
         return "model_" in self.__dict__ or self.__dict__.get("_stream") is not None

@@ -136,7 +136,8 @@ class SpectralHasher(BaseHasher):
         (100, 1)
         """
         caller = f"{type(self).__name__}.partial_fit"
-        self._check_parameters()
+        hasher = self._seeded(caller)
+        hasher._check_parameters()
         check_count(self.n_bits, "n_bits", caller=caller, maximum=MAX_BITS)
         check_number(forget, "forget", caller=caller, high=1.0 - 1e-9)
         if self.statistic == "difference":
@@ -152,9 +153,9 @@ class SpectralHasher(BaseHasher):
         batch = checked_batch(
             views, pairs, form, self.couple_weights, number=number, starts=starts, caller=caller
         )
-        settings = [self._map_settings(form)[m] for m in form.modalities]
+        settings = [hasher._map_settings(form)[m] for m in form.modalities]
         job = replace(
-            self._first_pass(NoSource(form), settings), limit=stream_limit(form.n_features, form.sparse)
+            hasher._first_pass(NoSource(form), settings), limit=stream_limit(form.n_features, form.sparse)
         )
         stream = extended_stream(known, batch, form, job, settings, forget)
         self._stream = stream
@@ -162,12 +163,10 @@ class SpectralHasher(BaseHasher):
         return self
 
     def _model_of_stream(self, stream: Stream) -> HashModel:
-        form = stream.form
-        settings = [self._map_settings(form)[m] for m in form.modalities]
-        learned = self._learn_after(stream.sums, NoSource(form), settings, stream)
-        return self._new_model(
-            learned, form.modalities, dict(zip(form.modalities, form.n_features, strict=True))
-        )
+        form, hasher = stream.form, self._seeded(self._caller)
+        settings = [hasher._map_settings(form)[m] for m in form.modalities]
+        learned = hasher._learn_after(stream.sums, NoSource(form), settings, stream)
+        return hasher._new_model(learned, form)
 
     def _learn_from(self, source: Source) -> Learned:
         """Learn in passes over a source; in memory it has one batch."""

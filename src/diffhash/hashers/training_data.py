@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UnknownModalityError
+from ..frames import names_by_modality
 from ..learning.block_source import BlockSource, Rows
 from ..maps import FeatureMap
 from ..pairs.couples import ResolvedCouples, name_couples, resolve_couples
@@ -35,11 +36,14 @@ class TrainingData:
     views : dict by modality, float arrays or CSR
     couples : ResolvedCouples
         Modalities have the numbers that they have in ``modalities``.
+    feature_names : dict of tuples of str by modality
+        Names of the columns of views that were tables with names.
     """
 
     modalities: tuple[str, ...]
     views: dict[str, Any]
     couples: ResolvedCouples
+    feature_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def pairs(self) -> ResolvedPairs:
@@ -80,12 +84,13 @@ def check_training_data(
         if not isinstance(name, str) or not name:
             raise UnknownModalityError(f"{caller}: names of modalities must be strings, got {name!r}.")
     named = name_couples(pairs, list(views), caller=caller)
+    names = names_by_modality(views, named.modalities, caller=caller)
     arrays = {m: check_view(views[m], caller=caller, modality=m) for m in named.modalities}
     for m, array in arrays.items():
         check_learnable(array, caller=caller, modality=m)
     n_rows = {m: X.shape[0] for m, X in arrays.items()}
     couples = resolve_couples(named, n_rows, couple_weights, caller=caller, need_negatives=need_negatives)
-    return TrainingData(named.modalities, arrays, couples)
+    return TrainingData(named.modalities, arrays, couples, names)
 
 
 def few_threads(data: TrainingData) -> AbstractContextManager[Any]:

@@ -10,6 +10,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ..errors import FeatureCountError, InputError, PairsError, UnknownModalityError
+from ..frames import check_names, names_by_modality
 from ..pairs import Pairs
 from ..pairs.couples import NamedCouples, ResolvedCouples, name_couples, resolve_all
 from ..validation import check_view
@@ -108,6 +109,8 @@ def _checked_views(views: Any, form: SourceForm | None, names: Any, who: str) ->
     arrays = []
     for u, name in enumerate(names):
         X = views[name]
+        if form is not None:
+            check_names(X, form.feature_names.get(name), caller=who, modality=name)
         shape: tuple[int, ...] = getattr(X, "shape", ())
         if form is not None and len(shape) == 2 and shape[0] == 0:
             X = np.zeros((0, shape[1]), np.float32) if not scipy.sparse.issparse(X) else X.tocsr()
@@ -151,6 +154,7 @@ def first_form(views: Any, pairs: Any, couple_weights: Any, *, caller: str) -> S
         CoupleForm.all_of(couples),
         None,
         named,
+        names_by_modality(views, named.modalities, caller=caller),
     )
 
 

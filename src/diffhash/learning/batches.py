@@ -8,13 +8,14 @@ learn with the same code. A job must not depend on the order of the batches.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from ..maps import FeatureMap, LinearMap, MappedView
+from ..maps.linear import LARGEST_FOLDED_MEAN
 from ..maps.mapped_view import KEEP_BYTES
 from ..pairs.couples import NamedCouples, ResolvedCouples
 from ..pairs.resolved import ResolvedPairs
@@ -31,8 +32,6 @@ class Mergeable(Protocol):
 
 
 T = TypeVar("T", bound=Mergeable)
-#: Rows are projected without centring them first if no mean is larger than this, in standard deviations.
-_LARGEST_MEAN = 8.0
 
 
 @dataclass(frozen=True)
@@ -97,6 +96,8 @@ class SourceForm:
         Number of rows of each modality, if it is known before the first pass.
     named : NamedCouples, or None
         Names of the couples, for messages; None if the pairs were checked already.
+    feature_names : dict of tuples of str by modality
+        Names of the columns of modalities that are tables with names.
     """
 
     modalities: tuple[str, ...]
@@ -105,6 +106,7 @@ class SourceForm:
     couples: tuple[CoupleForm, ...]
     n_rows: tuple[int, ...] | None = None
     named: NamedCouples | None = None
+    feature_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -193,7 +195,7 @@ def _folded(feature_map: FeatureMap, projection: FloatArray, X: Any) -> tuple[Fl
     if not isinstance(feature_map, LinearMap) or not isinstance(X, np.ndarray):
         return None
     scale = np.ones_like(feature_map.mean) if feature_map.scale is None else feature_map.scale
-    if scale.ndim != 1 or np.abs(feature_map.mean * scale).max() > _LARGEST_MEAN:
+    if scale.ndim != 1 or np.abs(feature_map.mean * scale).max() > LARGEST_FOLDED_MEAN:
         return None
     weights = projection * scale
     return (

@@ -4,6 +4,16 @@ from .feature_map import FeatureMap, map_from_state
 from .kernel import KernelMap
 from .linear import LinearMap
 from .mapped_view import MappedView, block_rows
+from .prepared_encoder import PreparedEncoder
 from .unit import UnitMap
 
-__all__ = ["FeatureMap", "KernelMap", "LinearMap", "MappedView", "UnitMap", "block_rows", "map_from_state"]
+__all__ = [
+    "FeatureMap",
+    "KernelMap",
+    "LinearMap",
+    "MappedView",
+    "PreparedEncoder",
+    "UnitMap",
+    "block_rows",
+    "map_from_state",
+]

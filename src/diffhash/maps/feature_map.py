@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ModelFileError
-from ..types import CodeArray, FloatArray
-from .mapped_view import MappedView
+from ..types import FloatArray
+from .prepared_encoder import PreparedEncoder
 
 __all__ = ["FeatureMap", "map_from_state"]
 
@@ -51,13 +52,18 @@ class FeatureMap(ABC):
     def from_state(cls, parameters: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Inverse of :meth:`state`."""
 
-    def project(self, X: Any, projection: FloatArray, threshold: FloatArray) -> FloatArray:
-        """``projection @ map(x) + threshold`` for every row; see :meth:`MappedView.project`."""
-        return MappedView(X, self, keep_bytes=0).project(projection, threshold)
+    def prepared(
+        self, projection: FloatArray
+    ) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], FloatArray, FloatArray]:
+        """A function, weights and constants with ``weights @ function(x) + constants = projection @ map(x)``.
 
-    def encode(self, X: Any, projection: FloatArray, threshold: FloatArray) -> CodeArray:
-        """Packed signs of :meth:`project`, block by block."""
-        return MappedView(X, self, keep_bytes=0).encode(projection, threshold)
+        For dense rows. The function may leave out steps that the weights and constants can do.
+        """
+        return self.transform, projection, np.zeros(len(projection))
+
+    def project(self, X: Any, projection: FloatArray, threshold: FloatArray) -> FloatArray:
+        """``projection @ map(x) + threshold`` for every row."""
+        return PreparedEncoder(self, projection, threshold, X.dtype).project(X)
 
 
 def map_from_state(

@@ -22,6 +22,8 @@ __all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth", "neve
 
 #: A kernel function of the user: ``kernel(X, landmarks)`` returns (n, n_landmarks).
 Kernel: TypeAlias = Callable[[Any, FloatArray], FloatArray]
+#: Blocks of rows are this many times smaller than those of :func:`block_rows`, 1 MB of float32.
+_CACHED_COLUMNS = 16
 
 
 class KernelMap(FeatureMap):
@@ -71,6 +73,7 @@ class KernelMap(FeatureMap):
         points = _signed_root(landmarks) if root else landmarks
         self._landmark_mean = points.mean(axis=0, dtype=np.float64)
         self._scaled_landmarks = _scaled(points - self._landmark_mean, scale)
+        self._weights: dict[tuple[np.dtype[Any], float], FloatArray] = {}
 
     @classmethod
     def fit(
@@ -175,6 +178,20 @@ class KernelMap(FeatureMap):
 
     def transform(self, X: Any) -> FloatArray:
         """Kernel values of shape (n, n_landmarks), minus the mean if the map has one."""
+        values = self._similarities(X)
+        if self.mean is not None:
+            values -= self.mean.astype(values.dtype)
+        return values
+
+    def prepared(
+        self, projection: FloatArray
+    ) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], FloatArray, FloatArray]:
+        """The function does not centre; the constants do."""
+        constant = np.zeros(len(projection)) if self.mean is None else -projection @ self.mean
+        return self._similarities, projection, constant
+
+    def _similarities(self, X: Any) -> FloatArray:
+        """Kernel values without centring."""
         if self.kernel is not None:
             values = np.asarray(self.kernel(X, self.landmarks))
             if values.shape != (X.shape[0], self.n_features_out) or values.dtype.kind != "f":
@@ -188,12 +205,14 @@ class KernelMap(FeatureMap):
             squares = own_distances(self.distance, X, self.landmarks, who="KernelMap") ** 2
             values = np.exp(squares / -self.bandwidth).astype(X.dtype)
         else:
-            values = gaussian_kernel(
-                _scaled(_centred(_signed_root(X) if self.root else X, self._landmark_mean), self.scale),
-                self._scaled_landmarks.astype(X.dtype),
-                self.bandwidth,
-            )
-        return values if self.mean is None else values - self.mean.astype(values.dtype)
+            rows = _scaled(_centred(_signed_root(X) if self.root else X, self._landmark_mean), self.scale)
+            key = X.dtype, self.bandwidth
+            weights = self._weights.get(key)
+            if weights is None:
+                weights = _kernel_weights(self._scaled_landmarks.astype(X.dtype), self.bandwidth)
+                self._weights = {key: weights}
+            return _kernel_values(rows, weights, self.bandwidth)
+        return values
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays."""
@@ -253,12 +272,35 @@ def gaussian_kernel(X: FloatArray, landmarks: FloatArray, bandwidth: float) -> F
     array([[1.   ],
            [0.368]])
     """
-    # exp(-(|x|^2 - 2 x.l + |l|^2) / h), computed in one array of the size of the result.
-    values = X @ (landmarks.T * (2.0 / bandwidth))
-    values -= np.einsum("ij,ij->i", X, X)[:, None] / bandwidth
-    values -= np.einsum("ij,ij->i", landmarks, landmarks) / bandwidth
-    np.minimum(values, 0.0, out=values)
-    return np.exp(values, out=values)
+    return _kernel_values(X, _kernel_weights(landmarks, bandwidth), bandwidth)
+
+
+def _kernel_weights(landmarks: FloatArray, bandwidth: float) -> FloatArray:
+    """The matrix by which rows are multiplied to get exponents, of shape (n_features + 2, n_landmarks).
+
+    The exponent is ``(2 x.l - |x|^2 - |l|^2) / h``. It is a product of ``(x, |x|^2 / h, 1)`` and
+    ``(2 l / h, -1, -|l|^2 / h)``.
+    """
+    squares = np.einsum("ij,ij->i", landmarks, landmarks) / bandwidth
+    return np.concatenate([landmarks.T * (2.0 / bandwidth), -np.ones_like(squares)[None], -squares[None]])
+
+
+def _kernel_values(X: FloatArray, weights: FloatArray, bandwidth: float) -> FloatArray:
+    """Values of the Gaussian kernel, from the weights of the landmarks."""
+    n, d = X.shape
+    values = np.empty((n, weights.shape[1]), dtype=np.result_type(X, weights))
+    # Few rows at a time: their values stay in the cache.
+    for rows in block_rows(n, _CACHED_COLUMNS * weights.shape[1]):
+        part, block = X[rows], values[rows]
+        factors = np.empty((len(part), d + 2), dtype=values.dtype)
+        factors[:, :d] = part
+        np.einsum("ij,ij->i", part, part, out=factors[:, d])
+        factors[:, d] /= bandwidth
+        factors[:, d + 1] = 1.0
+        np.matmul(factors, weights, out=block)
+        np.minimum(block, 0.0, out=block)
+        np.exp(block, out=block)
+    return values
 
 
 def never_negative(X: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +15,10 @@ from ..types import FloatArray
 from .feature_map import FeatureMap
 from .view_moments import ViewMoments
 
-__all__ = ["LinearMap", "inverse_root", "row_moments"]
+__all__ = ["LARGEST_FOLDED_MEAN", "LinearMap", "inverse_root", "row_moments"]
+
+#: Rows are projected without centring them first if no mean is larger than this, in standard deviations.
+LARGEST_FOLDED_MEAN = 8.0
 
 
 class LinearMap(FeatureMap):
@@ -101,6 +104,20 @@ class LinearMap(FeatureMap):
         if scale is not None:
             centred *= scale
         return centred
+
+    def prepared(
+        self, projection: FloatArray
+    ) -> tuple[Callable[[NDArray[Any]], NDArray[Any]], FloatArray, FloatArray]:
+        """The weights scale, and the constants centre if means are small, in standard deviations."""
+        weights, small = projection, not self.mean.any()
+        if self.scale is not None and self.scale.ndim == 1:
+            weights = projection * self.scale
+            small = bool(np.abs(self.mean * self.scale).max() <= LARGEST_FOLDED_MEAN)
+        elif self.scale is not None:
+            weights = projection @ self.scale
+        if small:
+            return lambda X: X, weights, -weights @ self.mean
+        return lambda X: X - self.mean.astype(X.dtype), weights, np.zeros(len(projection))
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays."""

@@ -13,7 +13,7 @@ from ..codes import pack
 from ..errors import InputError, NotFittedError, PairsError
 from ..pairs.labels import group_views
 from ..types import CodeArray, FloatArray, IntArray
-from ..validation import as_array, check_features, known_modality
+from ..validation import as_array, known_modality
 
 if TYPE_CHECKING:
     from .hash_model import HashModel
@@ -52,7 +52,7 @@ def fuse(model: HashModel, views: Any, ids: Any, *, caller: str) -> FusedCodes:
     arrays = {}
     for name, X in views.items():
         m = known_modality(name, model.modalities, caller=caller)
-        arrays[m] = check_features(X, model.n_features[m], caller=caller, modality=m)
+        arrays[m] = model.check_features(X, m, caller=caller)
     n_rows = {m: X.shape[0] for m, X in arrays.items()}
     objects, found_ids = number_objects(n_rows, ids, caller=caller)
     ratios = np.zeros((len(found_ids), model.n_bits))

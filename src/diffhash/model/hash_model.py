@@ -12,15 +12,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..array_modules import array_module
 from ..errors import FeatureCountError, InputError, NotFittedError, ParameterError
 from ..featurizers.base import Featurizer, check_featurizer
 from ..featurizers.registry import BUILT_IN, is_built_in
-from ..maps import FeatureMap
+from ..maps import FeatureMap, PreparedEncoder
 from ..types import CodeArray, FloatArray
-from ..validation import check_features, known_modality
+from ..validation import check_features, known_modality, values_are_usual
 from .calibration import Calibration
 from .fit_report import FitReport
 from .fused_codes import FusedCodes, fuse
@@ -76,6 +77,8 @@ class HashModel:
         The libraries that computed the model, as plain JSON: ``"blas"`` lists the BLAS libraries with
         their versions, the kinds of CPU that they were used for, and their numbers of threads. Empty
         for models of older versions.
+    feature_names : dict of tuples of str by modality
+        Names of the columns, for modalities that were fitted to a table with names.
 
     Examples
     --------
@@ -102,6 +105,7 @@ class HashModel:
     opened_by: str = "load"
     encodes_as: Mapping[str, str] = field(default_factory=dict)
     learned_with: Mapping[str, Any] = field(default_factory=dict)
+    feature_names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def report(self) -> FitReport | None:
@@ -142,7 +146,7 @@ class HashModel:
             found: FloatArray = lazy.project_array(self, X, modality)
             return found
         modality, X = self._check_rows(X, modality, "project")
-        return self.maps[modality].project(X, self.projections[modality], self.thresholds[modality])
+        return self._encoder(modality, X.dtype).project(X)
 
     def encode(self, X: Any, modality: str | None = None) -> CodeArray:
         """Binary codes of objects of one modality.
@@ -162,8 +166,15 @@ class HashModel:
         if (lazy := array_module(X)) is not None:
             found: CodeArray = lazy.encode_array(self, X, modality)
             return found
-        modality, X = self._check_rows(X, modality, "encode")
-        return self.maps[modality].encode(X, self.projections[modality], self.thresholds[modality])
+        # The values of dense rows are checked block by block, while they are in the cache.
+        modality, rows = self._check_rows(X, modality, "encode", values=False)
+        codes = None
+        if isinstance(rows, np.ndarray):
+            codes = self._encoder(modality, rows.dtype).encode_usual(rows, values_are_usual)
+        if codes is None:
+            _, rows = self._check_rows(X, modality, "encode")
+            codes = self._encoder(modality, rows.dtype).encode(rows)
+        return codes
 
     def encode_fused(self, views: Mapping[str, Any], ids: Mapping[str, Any] | None = None) -> FusedCodes:
         """One code per object from all modalities that it has.
@@ -305,10 +316,42 @@ class HashModel:
 
         return model_from_bytes(data, name=name, kernel=kernel, featurizers=featurizers, opened_by=opened_by)
 
-    def _check_rows(self, X: Any, modality: str | None, function: str) -> tuple[str, Any]:
+    @cached_property
+    def _encoders(self) -> dict[tuple[str, np.dtype[Any]], PreparedEncoder]:
+        return {}
+
+    def _encoder(self, modality: str, dtype: np.dtype[Any]) -> PreparedEncoder:
+        """The hash function of a modality, prepared for rows of one dtype."""
+        found = self._encoders.get((modality, dtype))
+        if found is None:
+            function = self.maps[modality], self.projections[modality], self.thresholds[modality]
+            found = self._encoders[modality, dtype] = PreparedEncoder(*function, dtype)
+        return found
+
+    def _check_rows(
+        self, X: Any, modality: str | None, function: str, *, values: bool = True
+    ) -> tuple[str, Any]:
         caller = f"{self.method}.{function}"
         modality = known_modality(modality, self.modalities, caller=caller)
-        return modality, check_features(X, self.n_features[modality], caller=caller, modality=modality)
+        return modality, self.check_features(X, modality, caller=caller, values=values)
+
+    def check_features(self, X: Any, modality: str, *, caller: str, values: bool = True) -> Any:
+        """Check features of a modality: their number, and of a table the names and order of its columns.
+
+        Without ``values``, the values of dense rows are not looked at.
+
+        Returns
+        -------
+        float array or CSR array of shape (n, n_features)
+        """
+        return check_features(
+            X,
+            self.n_features[modality],
+            caller=caller,
+            modality=modality,
+            names=self.feature_names.get(modality),
+            values=values,
+        )
 
     def _featurize(self, raw: Any, modality: str | None, function: str) -> tuple[str, Any]:
         caller = f"{self.method}.{function}"

@@ -70,6 +70,11 @@ def _to_file(model: HashModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]
         # Releases that do not know these read past them.
         **({"encodes_as": dict(model.encodes_as)} if model.encodes_as else {}),
         **({"learned_with": dict(model.learned_with)} if model.learned_with else {}),
+        **(
+            {"feature_names": {m: list(names) for m, names in model.feature_names.items()}}
+            if model.feature_names
+            else {}
+        ),
     }
     return header, arrays
 
@@ -166,6 +171,7 @@ def _from_file(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]], kerne
         extra=_arrays_under("extra/", arrays),
         encodes_as=dict(header.get("encodes_as", {})),
         learned_with=_plain_json(header.get("learned_with", {})),
+        feature_names={m: tuple(names) for m, names in header.get("feature_names", {}).items()},
     )
     _check_consistent(model)
     return model
@@ -219,6 +225,9 @@ def _check_consistent(model: HashModel) -> None:
     # Contradictions in the counts raise ValueError.
     _ = model.calibration
     ok = ok and all(m in modalities and n in modalities and m != n for m, n in model.encodes_as.items())
+    for m, names in model.feature_names.items():
+        ok = ok and m in modalities and len(names) == model.n_features[m]
+        ok = ok and all(isinstance(name, str) for name in names)
     if not ok:
         raise ModelFileError("load: the arrays of this file contradict its header. Save the model again.")
 

@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
-from ..errors import PairsError
+from ..errors import InputError, PairsError
+from ..frames import plain_labels
 from ..types import BoolArray, FloatArray, IntArray, PairIndex
 from ..validation import as_array
 
@@ -162,6 +163,10 @@ def group_views(labels: Mapping[str, Any], *, caller: str) -> ViewGroups:
 
 def _check_labels(labels: Any, which: str, caller: str) -> NDArray[Any]:
     array = as_array(labels, f"{caller}: {which}")
+    try:
+        array = plain_labels(array, f"{caller}: {which}")
+    except InputError as error:
+        raise PairsError(str(error)) from None
     if array.shape == (0,):
         raise PairsError(
             f"{caller}: {which} are empty. Give one for each row; leave out a view without rows."

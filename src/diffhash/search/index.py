@@ -14,15 +14,15 @@ from ..native.search import run_top_k, run_within
 from ..types import CodeArray, RangeResult, SearchResult
 from ..validation import as_array
 from .code_buffer import CodeBuffer
-from .faiss_index import codes_from_faiss, codes_to_faiss
 from .id_rows import bitmap_of, find_rows, given_ids
 from .index_file import read_index, write_index
+from .interchange import Interchange
 from .near_duplicates import MAX_PAIRS, Duplicates, duplicates
 
 __all__ = ["HammingIndex"]
 
 
-class HammingIndex:
+class HammingIndex(Interchange):
     """Exact search in Hamming space.
 
     Parameters
@@ -91,24 +91,6 @@ class HammingIndex:
             raise IndexFileError(
                 f"{os.fspath(path)} is not an index saved by diffhash, or it is damaged: {error}"
             ) from error
-
-    @classmethod
-    def from_faiss(cls, index: Any, *, n_bits: int | None = None) -> HammingIndex:
-        """Copy the codes and ids of a FAISS index.
-
-        Parameters
-        ----------
-        index : ``faiss.IndexBinaryFlat``, or ``faiss.IndexBinaryIDMap`` around one
-        n_bits : int, optional
-            Number of bits of a code, by default all bits of its bytes.
-
-        Raises
-        ------
-        InputError
-            If the index is of another kind, or an id occurs twice.
-        """
-        codes, ids = codes_from_faiss(index, caller="HammingIndex.from_faiss")
-        return cls(codes, ids, n_bits=n_bits)
 
     def __len__(self) -> int:
         return len(self._buffer.current.codes)
@@ -309,15 +291,3 @@ class HammingIndex:
         and the ids as ``ids`` (absent if the ids are the row numbers). The usual ending is ``.dhi``.
         """
         write_index(path, self._buffer.current)
-
-    def to_faiss(self) -> Any:
-        """Copy into a FAISS index: ``IndexBinaryFlat``, inside an ``IndexBinaryIDMap2`` if there are ids.
-
-        FAISS orders equal distances differently, and its range search excludes the radius.
-
-        Raises
-        ------
-        MissingExtraError
-            If FAISS is not installed (``pip install faiss-cpu``).
-        """
-        return codes_to_faiss(self._buffer.current, caller="HammingIndex.to_faiss")

@@ -27,7 +27,7 @@ class Access:
         self._write_token = None if settings.write_token is None else settings.write_token.encode()
         self._writable = settings.writable
         self._origins = frozenset(origin.encode() for origin in settings.origins)
-        names = {settings.host, *settings.host_names}
+        names = {name.lower() for name in (settings.host, *settings.host_names)}
         if is_loopback(settings.host):
             names |= _LOOPBACK_NAMES
         #: None: any name. Programs reach a service that listens on all addresses by names that it does not know.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
@@ -9,7 +10,17 @@ import orjson
 
 from .problems import RefusedError
 
-__all__ = ["HEADERS", "Message", "Receive", "Scope", "Send", "respond", "respond_json", "respond_problem"]
+__all__ = [
+    "HEADERS",
+    "Message",
+    "Receive",
+    "Scope",
+    "Send",
+    "json_bytes",
+    "respond",
+    "respond_json",
+    "respond_problem",
+]
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -31,6 +42,16 @@ HEADERS: list[tuple[bytes, bytes]] = [
     (b"cache-control", b"no-store"),
 ]
 _JSON_HEADERS = [*HEADERS, (b"content-type", b"application/json")]
+
+
+def json_bytes(value: Any) -> bytes:
+    """Plain values and hits as JSON."""
+    try:
+        # orjson writes dataclasses: hits need not become dicts first.
+        return orjson.dumps(value)
+    except TypeError:
+        # Lists in payloads may have whole numbers of more than 64 bits, which orjson refuses.
+        return json.dumps(value, default=vars, ensure_ascii=False).encode()
 
 
 async def respond(

@@ -1,6 +1,7 @@
 """Vectors in an Arrow stream: a column ``vector``, and for objects to store also ``id`` and ``payload``.
 
-Compressed streams are refused before anything of them is unpacked: a few kilobytes could become gigabytes.
+A few bytes could become gigabytes, so some streams are refused before anything of them is unpacked: compressed ones,
+and columns of types that have values without bytes (lists of no numbers, nulls, runs, views of one text).
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ def read_arrow(body: bytes) -> ArrowRows:
             if message.type == "record batch" and _is_compressed(message.metadata.to_pybytes()):
                 raise InputError("An Arrow body must not be compressed.")
         with pa.ipc.open_stream(pa.py_buffer(body)) as stream:
-            table = stream.read_all()
+            columns = _check_types(pa, stream.schema)
+            table = stream.read_all().select(columns)
+        if table.num_rows > len(body):
+            raise InputError(f"An Arrow body of {len(body):,} bytes cannot have {table.num_rows:,} rows.")
         table.validate(full=True)
     except (pa.ArrowException, ValueError, KeyError, OSError, struct.error, IndexError, MemoryError) as error:
         if isinstance(error, InputError):
@@ -53,8 +57,6 @@ def read_arrow(body: bytes) -> ArrowRows:
         raise InputError(
             f"The body is not an Arrow stream ({' '.join(str(error).split())[:200]})."
         ) from error
-    if "vector" not in table.column_names:
-        raise InputError(f"An Arrow body needs a column 'vector', got {', '.join(table.column_names)[:200]}.")
     ids = table.column("id").to_pylist() if "id" in table.column_names else None
     payloads = None
     if "payload" in table.column_names:
@@ -62,12 +64,31 @@ def read_arrow(body: bytes) -> ArrowRows:
     return ArrowRows(_vectors(pa, table.column("vector")), ids, payloads)
 
 
+def _check_types(pa: Any, schema: Any) -> list[str]:
+    """The columns that are used; an error if one is missing, or has a type whose values may take no bytes."""
+    types = pa.types
+    given = {name: schema.field(name).type for name in ("vector", "id", "payload") if name in schema.names}
+    if "vector" not in given:
+        raise InputError(f"An Arrow body needs a column 'vector', got {', '.join(schema.names)[:200]}.")
+    vector, id_, payload = given["vector"], given.get("id"), given.get("payload")
+    sized = types.is_fixed_size_list(vector) and vector.list_size > 0
+    if not (sized or types.is_list(vector) or types.is_large_list(vector)) or not (
+        types.is_floating(vector.value_type) or types.is_integer(vector.value_type)
+    ):
+        raise InputError(f"The column 'vector' must hold lists of numbers, got {vector!s:.100}.")
+    if id_ is not None and not (types.is_integer(id_) or _is_text(pa, id_)):
+        raise InputError(f"The column 'id' must hold whole numbers or strings, got {id_!s:.100}.")
+    if payload is not None and not _is_text(pa, payload):
+        raise InputError(f"The column 'payload' must hold JSON texts, got {payload!s:.100}.")
+    return list(given)
+
+
+def _is_text(pa: Any, kind: Any) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def _vectors(pa: Any, column: Any) -> NDArray[Any]:
     kind = column.type
-    if not (pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind) or pa.types.is_large_list(kind)):
-        raise InputError(f"The column 'vector' must hold lists of numbers, got {kind}.")
-    if not (pa.types.is_floating(kind.value_type) or pa.types.is_integer(kind.value_type)):
-        raise InputError(f"The column 'vector' must hold lists of numbers, got {kind}.")
     joined = column.combine_chunks()
     if isinstance(joined, pa.ChunkedArray):
         joined = pa.concat_arrays(joined.chunks) if joined.num_chunks else pa.array([], kind)

@@ -12,6 +12,7 @@ import orjson
 from ..codes import code_bytes
 from ..errors import InputError, ParameterError
 from ..stores import Hit
+from ..stores.fused_objects import Features
 from ..types import CodeArray
 from ..workflows.query_notes import (
     filter_notes,
@@ -211,36 +212,50 @@ def ask_fused(store: Any, request: SearchRequest, k: int, picture: bytes | None)
     """Search with a query of several modalities."""
     if request.modality is not None:
         raise ParameterError("A query of several modalities goes without modality.")
-    vectors: dict[str, Any] = {}
-    raw: dict[str, Any] = {}
+    query: dict[str, Any] = {}
 
-    def put(into: dict[str, Any], name: str, value: Any) -> None:
-        if name in vectors or name in raw:
+    def put(name: str, value: Any) -> None:
+        if name in query:
             raise ParameterError(f"The query has {name!r} twice. Give it once.")
-        into[name] = [value]
+        query[name] = value
 
     for name, vector in (request.vectors or {}).items():
-        put(vectors, name, vector)
+        put(name, Features(np.array([vector])))
     if request.vector is not None:
-        put(vectors, modality_of_length(store, len(request.vector)), request.vector)
+        put(modality_of_length(store, len(request.vector)), Features(np.array([request.vector])))
     if request.text is not None:
-        put(raw, check_text_modality(store, None, words=True), request.text)
+        put(check_text_modality(store, None, words=True), [request.text])
     if picture is not None:
-        put(raw, check_text_modality(store, None, words=False), picture)
-    options = {**_options(request, k), "rank": request.rank}
-    if not vectors:
-        # Its words are matched with captions, too.
-        return [Answer(hits) for hits in store.search_raw(raw, **options, words=request.words)]
-    for name, value in raw.items():
-        vectors[name] = store.model.featurize(value, modality=name)
-    return [Answer(hits) for hits in store.search(vectors, **options)]
+        put(check_text_modality(store, None, words=False), [picture])
+    return _ask_mixed(store, request, query, k)
 
 
 def ask_views(store: Any, request: BatchSearch, k: int) -> list[Answer]:
-    """Search with many queries of several modalities."""
+    """Search with many queries of several modalities: features, and texts of one more modality."""
     assert request.views is not None
-    found = store.search(dict(request.views), **_options(request, k), rank=request.rank)
+    query: dict[str, Any] = {name: Features(np.array(_even(rows))) for name, rows in request.views.items()}
+    if request.texts is not None:
+        name = check_text_modality(store, request.modality, words=True)
+        if name in query:
+            raise ParameterError(f"The queries have {name!r} twice: as views, and as texts. Give it once.")
+        query[name] = request.texts
+    return _ask_mixed(store, request, query, k)
+
+
+def _ask_mixed(store: Any, request: Options, query: dict[str, Any], k: int) -> list[Answer]:
+    """Search with fused queries; words of their texts are matched with captions, too."""
+    options = {**_options(request, k), "rank": request.rank}
+    if all(isinstance(given, Features) for given in query.values()):
+        found = store.search({name: given.rows for name, given in query.items()}, **options)
+    else:
+        found = store.search_raw(query, **options, words=request.words)
     return [Answer(hits) for hits in found]
+
+
+def _even(rows: list[list[float]]) -> list[list[float]]:
+    if len(set(map(len, rows))) > 1:
+        raise InputError("All vectors of a request must have the same length.")
+    return rows
 
 
 def with_fields(hits: Sequence[Hit], fields: Sequence[str]) -> list[Hit]:

@@ -1,8 +1,9 @@
 """Concurrent queries share one pass over the codes.
 
-Queries wait in a queue. One thread takes all of them, groups those with the same options, and asks the store once for
-each group: a pass over the codes for 30 queries takes hardly longer than one for five. The queue is bounded, and so
-is the time that a query waits for others.
+Queries wait in a queue. A thread takes all of them, groups those with the same options, and asks the store once for
+each group: a pass over the codes for 30 queries takes hardly longer than one for five. With two threads, one compares
+codes, for which it does not hold Python's lock, while the other reads payloads. The queue is bounded, and so is the
+time that a query waits for others.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from ..errors import DiffhashError
+from ..errors import CollectionError, DiffhashError
 from .problems import BusyError, LateError
 
 __all__ = ["Batcher", "Job"]
@@ -23,6 +24,8 @@ __all__ = ["Batcher", "Job"]
 T = TypeVar("T")
 #: Queries of a pass; a pass of more would make the others wait too long.
 _MOST_ROWS = 512
+#: Seconds between two looks for jobs that take too long.
+_LOOK = 0.5
 
 
 @dataclass(eq=False)
@@ -44,18 +47,19 @@ class Job(Generic[T]):
 
 
 class Batcher(Generic[T]):
-    """A thread that answers jobs, several at a time.
+    """Threads that answer jobs, several at a time.
 
     Parameters
     ----------
     ask : function of (key, queries)
         Answers queries with equal options: a list with one entry for each.
+    threads : int
     delay : float
         Seconds to wait for more jobs after the first one.
     most : int
         Queries that may wait.
     seconds : float
-        A job that has waited longer is refused.
+        A job that has waited, or has been asked for, longer is refused. What the store has begun is finished.
     observe : function of the number of queries in a pass
     """
 
@@ -63,6 +67,7 @@ class Batcher(Generic[T]):
         self,
         ask: Callable[[Any, list[Any]], list[T]],
         *,
+        threads: int = 1,
         delay: float,
         most: int,
         seconds: float,
@@ -71,24 +76,33 @@ class Batcher(Generic[T]):
         self._ask, self._delay, self._most, self._seconds = ask, delay, most, seconds
         self._observe = observe
         self._waiting: deque[Job[T]] = deque()
+        #: Jobs of the passes that run now, by thread.
+        self._running: dict[int, list[Job[T]]] = {}
         self._n_waiting = 0
         self._wake = threading.Semaphore(0)
-        self._asleep = False
+        #: Held while jobs are taken and sleepers are counted.
+        self._taking = threading.Lock()
+        self._n_asleep = 0
         self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="search", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._run, name="search", daemon=True) for _ in range(threads)
+        ]
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Start the thread; answers are given in this event loop."""
+        """Start the threads; answers are given in this event loop."""
         self._loop = loop
-        self._thread.start()
+        for thread in self._threads:
+            thread.start()
+        loop.call_later(min(_LOOK, self._seconds), self._refuse_late)
 
     def stop(self) -> None:
-        """Answer what waits, and end the thread."""
+        """Answer what waits, and end the threads."""
         self._stopped = True
-        self._wake.release()
-        if self._thread.is_alive():
-            self._thread.join()
+        self._wake.release(len(self._threads))
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
 
     @property
     def n_waiting(self) -> int:
@@ -111,33 +125,53 @@ class Batcher(Generic[T]):
         answer: asyncio.Future[list[T]] = self._loop.create_future()
         self._n_waiting += len(queries)
         self._waiting.append(Job(key, queries, answer))
-        if self._asleep:
-            self._asleep = False
+        if self._n_asleep:
             self._wake.release()
         return answer
 
+    def _refuse_late(self) -> None:
+        """Refuse jobs whose time is over, also while the thread is busy; in the event loop, for ever."""
+        assert self._loop is not None
+        oldest = time.monotonic() - self._seconds
+        running = [job for jobs in list(self._running.values()) for job in jobs]
+        for job in [*running, *self._waiting]:
+            if job.since < oldest and not job.answer.done():
+                job.answer.set_exception(LateError("the query took too long"))
+        if not self._stopped:
+            self._loop.call_later(min(_LOOK, self._seconds), self._refuse_late)
+
     def _run(self) -> None:
         while True:
-            if not self._waiting:
-                if self._stopped:
-                    return
-                self._asleep = True
-                # A job may have come after the look into the queue and before the flag was set.
-                if not self._waiting:
-                    self._wake.acquire()
-                self._asleep = False
-                if self._delay and not self._stopped:
-                    time.sleep(self._delay)
-                continue
-            self._answer(self._take())
+            jobs = self._take()
+            if jobs:
+                self._running[threading.get_ident()] = jobs
+                self._answer(jobs)
+                self._running[threading.get_ident()] = []
+            elif self._stopped:
+                return
+            else:
+                self._sleep()
+
+    def _sleep(self) -> None:
+        """Wait for a job, and a little longer for others."""
+        with self._taking:
+            self._n_asleep += 1
+        # A job may have come after the look into the queue and before the count.
+        if not self._waiting:
+            self._wake.acquire()
+        with self._taking:
+            self._n_asleep -= 1
+        if self._delay and not self._stopped:
+            time.sleep(self._delay)
 
     def _take(self) -> list[Job[T]]:
-        """Jobs for one pass, oldest first."""
+        """Jobs for one pass, oldest first; none if nothing waits."""
         taken: list[Job[T]] = []
         rows = 0
-        while self._waiting and (not taken or rows + len(self._waiting[0].queries) <= _MOST_ROWS):
-            taken.append(self._waiting.popleft())
-            rows += len(taken[-1].queries)
+        with self._taking:
+            while self._waiting and (not taken or rows + len(self._waiting[0].queries) <= _MOST_ROWS):
+                taken.append(self._waiting.popleft())
+                rows += len(taken[-1].queries)
         return taken
 
     def _answer(self, jobs: list[Job[T]]) -> None:
@@ -147,7 +181,7 @@ class Batcher(Generic[T]):
         for job in jobs:
             if job.since < oldest:
                 results.append((job, LateError("the query waited too long")))
-            elif not job.answer.cancelled():
+            elif not job.answer.done():
                 groups.setdefault(job.key, []).append(job)
         for key, group in groups.items():
             results += self._answer_group(key, group)
@@ -163,11 +197,15 @@ class Batcher(Generic[T]):
         self._observe(len(queries))
         try:
             found = self._ask(key, queries)
+        except CollectionError as error:
+            # The store cannot be used now: asking for each query again would only take longer.
+            return [(job, error) for job in group]
         except DiffhashError as error:
             if len(group) == 1:
                 return [(group[0], error)]
-            # Somebody's query is wrong: only that one gets the error.
-            return [result for job in group for result in self._answer_group(key, [job])]
+            # Somebody's query is wrong: only that one gets the error. Halves find it in a few passes.
+            half = len(group) // 2
+            return self._answer_group(key, group[:half]) + self._answer_group(key, group[half:])
         except Exception as error:
             return [(job, error) for job in group]
         results: list[tuple[Job[T], list[T] | Exception]] = []

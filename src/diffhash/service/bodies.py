@@ -89,7 +89,7 @@ def read_npy(body: bytes) -> NDArray[Any]:
         shape, fortran, dtype = read(file)
     except Exception as error:  # NumPy evaluates the header as a literal, and raises errors of many kinds
         raise InputError(f"The body is not an npy file ({' '.join(str(error).split())[:200]}).") from error
-    if dtype.kind not in "fiu" or dtype.hasobject or len(shape) not in (1, 2):
+    if dtype.kind not in "fiu" or dtype.hasobject or len(shape) not in (1, 2) or min(shape) < 0:
         raise InputError(
             f"The body must be an array of numbers with one or two dimensions, got {dtype} of shape {shape}."
         )

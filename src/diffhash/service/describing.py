@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import Any
 
-from ..errors import CalibrationError
+from ..errors import CalibrationError, UnsupportedCallError
 from ..search.calibration import chance_at, false_match_limit
 from ..stores import Item
 from ..workflows.model_files import describe_model
@@ -38,13 +38,21 @@ def describe_store(store: Any, settings: ServeSettings, model_tag: str) -> dict[
         **stats,
         "modalities": list(store.modalities),
         "word_fields": list(store.word_fields),
-        "next_id": getattr(store, "next_id", None),
+        "next_id": _next_id(store),
         "model": model,
         "model_sha256": model_tag,
         "capabilities": asdict(store.capabilities),
         "writable": settings.writable,
         "limits": asdict(settings.limits),
     }
+
+
+def _next_id(store: Any) -> int | None:
+    """The id of the next object that is added without one; None if the store cannot tell."""
+    try:
+        return int(store.next_id)
+    except UnsupportedCallError:
+        return None
 
 
 def describe_item(item: Item) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import parse_qsl
 
 import orjson
 
@@ -26,6 +25,7 @@ from .drawings import ask_drawing
 from .planning import checked_k
 from .problems import RefusedError
 from .requests import SearchRequest
+from .search_route import query_pairs
 from .settings import Limits
 
 __all__ = ["Question", "describe_page", "find", "read_question"]
@@ -38,8 +38,6 @@ _JSON = frozenset({"k", "skip", "radius", "where"})
 _KINDS = {"q": "text", "item": "item", "draw": "drawing"}
 #: Hits of an answer, unless the address says how many.
 _HITS = 24
-#: Most parameters of an address.
-_MOST = 100
 
 
 @dataclass(frozen=True)
@@ -77,13 +75,9 @@ def read_question(query: bytes) -> Question:
     >>> read_question(b"q=white+star&into=image&k=5").options.text
     'white star'
     """
-    try:
-        pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST)
-    except ValueError:
-        raise RefusedError(422, "RequestError", f"An address may have {_MOST} parameters.") from None
     given: dict[str, Any] = {"k": _HITS}
     seen: set[str] = set()
-    for name, text in pairs:
+    for name, text in query_pairs(query):
         if name in seen:
             raise RefusedError(422, "RequestError", f"The parameter {name[:50]!r} is given twice.")
         seen.add(name)
@@ -197,12 +191,12 @@ def _first_objects(store: Any, k: int) -> Answer:
 
 
 def _with_codes(store: Any, hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    """Hits as plain values, with the codes that were found."""
+    """Hits as plain values, with the codes that were found; an object that was just removed has none."""
     ids = list(dict.fromkeys(hit.id for hit in hits))
-    codes = {item.id: item.codes for item in store.get(ids)} if ids else {}
+    codes = {item.id: item.codes for item in store.find(ids) if item is not None} if ids else {}
     found = []
     for hit in hits:
-        code = codes[hit.id].get(hit.modality)
+        code = codes.get(hit.id, {}).get(hit.modality)
         found.append({**vars(hit), "code": None if code is None else code.tobytes().hex()})
     return found
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-import orjson
 from fastapi import FastAPI, Request, Response
 
-from .answers import Scope
+from .answers import Scope, json_bytes
 from .bit_shares import describe_bits
 from .bodies import JSON, PICTURES, media_type
 from .finding import describe_page, find, read_question
@@ -96,4 +95,4 @@ def _read_files() -> dict[str, bytes]:
 
 
 def _json(value: Any) -> Response:
-    return Response(orjson.dumps(value), media_type=JSON)
+    return Response(json_bytes(value), media_type=JSON)

@@ -60,9 +60,11 @@ def _picture(request: SearchRequest, limits: Limits) -> bytes:
 
 def plan_batch(request: BatchSearch, n_bits: int, limits: Limits, array: Any = None) -> Plan:
     """How many queries are answered. ``array`` are vectors, or with type uint8 codes, from a body that is not JSON."""
-    kinds = [n for n in ("texts", "vectors", "views", "codes") if getattr(request, n) is not None]
+    kinds = [n for n in ("views", "texts", "vectors", "codes") if getattr(request, n) is not None]
+    if kinds == ["views", "texts"]:
+        kinds = ["views"]  # the words of fused queries
     if len(kinds) + (array is not None) != 1:
-        raise ParameterError("Give one of texts, vectors, views and codes.")
+        raise ParameterError("Give one of texts, vectors, views and codes; texts may go with views.")
     kind = kinds[0] if kinds else "codes" if array.dtype == np.uint8 else "vectors"
     queries: Sequence[Any]
     if array is not None:

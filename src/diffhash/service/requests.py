@@ -97,7 +97,10 @@ class BatchSearch(Options):
         },
     )
 
-    texts: list[Text] | None = None
+    texts: list[Text] | None = Field(
+        None,
+        description="With `views` they are the words of the same fused queries; `modality` is theirs then.",
+    )
     vectors: list[Vector] | None = None
     views: dict[Name, list[Vector]] | None = Field(
         None, min_length=1, description="Features by modality; row r of each is one fused query."

@@ -11,10 +11,13 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Route
 
-from ..errors import DiffhashError, UnknownIdError
+from ..errors import DiffhashError
+from ..stores import Item
+from ..validation import known_modality
 from ..workflows.objects import stored_id
 from ..workflows.options import THUMBNAIL
 from ..workflows.picture_reader import is_thumbnail
+from .answers import json_bytes
 from .arrow_body import ArrowRows
 from .bodies import ARROW, JSON, NPY, media_type, parse, read_arrow, read_npy
 from .describing import describe_calibration, describe_fields, describe_item, describe_store
@@ -50,7 +53,7 @@ def make_routes(state: State) -> FastAPI:
 
 
 def _json(value: Any, status: int = 200) -> Response:
-    return Response(orjson.dumps(value), status, media_type=JSON)
+    return Response(json_bytes(value), status, media_type=JSON)
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -188,13 +191,10 @@ def _add_reading(app: FastAPI, state: State) -> None:
         wanted = parse(GetRequest, body)
         _check_count(len(wanted.ids), state.settings.limits.write_batch)
 
-        def read(store: Any) -> list[Any]:
-            if wanted.missing == "error":
-                return list(store.get(wanted.ids, modality=wanted.modality))
-            try:
-                return list(store.get(wanted.ids, modality=wanted.modality))
-            except UnknownIdError:
-                return [found for id_ in wanted.ids for found in _get_one(store, id_, wanted.modality)]
+        def read(store: Any) -> list[Item]:
+            if wanted.missing == "skip":
+                return _present(store, wanted.ids, wanted.modality)
+            return list(store.get(wanted.ids, modality=wanted.modality))
 
         return _json({"items": [describe_item(each) for each in await state.read(read)]})
 
@@ -205,11 +205,13 @@ def _ids(store: Any, modality: str | None) -> list[Any]:
     return [item.id for block in store.iterate(modality) for item in block]
 
 
-def _get_one(store: Any, id_: Any, modality: str | None) -> list[Any]:
-    try:
-        return list(store.get([id_], modality=modality))
-    except UnknownIdError:
-        return []
+def _present(store: Any, ids: list[Any], modality: str | None) -> list[Item]:
+    """Objects that are there, with all their codes or those of one modality."""
+    found: list[Item] = [item for item in store.find(ids) if item is not None]
+    if modality is None:
+        return found
+    name = known_modality(modality, store.modalities, caller="get")
+    return [Item(item.id, {name: item.codes[name]}, item.payload) for item in found if name in item.codes]
 
 
 def _check_count(count: int, most: int) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from .answers import Receive, Scope, Send, respond_json
+from .answers import Receive, Scope, Send, json_bytes, respond_json
 from .asking import Answer, ask_pictures, with_fields
 from .bodies import ARROW, JSON, NPY, PICTURES, check_picture, media_type, parse, read_arrow, read_npy
 from .planning import Plan, check_number_of_hits, checked_k, plan_batch, plan_search
@@ -16,10 +16,11 @@ from .problems import RefusedError
 from .requests import BatchSearch, Options, SearchRequest
 from .state import State
 
-__all__ = ["answer_batch", "answer_search", "check_no_query", "query_options", "read_body"]
+__all__ = ["answer_batch", "answer_search", "check_no_query", "query_options", "query_pairs", "read_body"]
 
 #: Bytes that are read and thrown away after a body that is too long, so that the client sees the answer.
 _DRAIN = 2**26
+_MOST_PARAMETERS = 100
 #: Options whose values are plain text in a query string.
 _PLAIN = ("modality", "into", "rank")
 
@@ -79,8 +80,7 @@ async def answer_search(
     (answer,) = await _answers(state, plan)
     check_number_of_hits([answer], request, limits)
     hits = answer.hits if request.fields is None else with_fields(answer.hits, request.fields)
-    # orjson writes dataclasses: hits need not become dicts first.
-    await respond_json(send, orjson.dumps({"hits": hits, "reason": answer.reason, "notes": answer.notes}))
+    await respond_json(send, json_bytes({"hits": hits, "reason": answer.reason, "notes": answer.notes}))
 
 
 def _plan_picture(request: SearchRequest, body: bytes, state: State) -> Plan:
@@ -118,11 +118,11 @@ async def answer_batch(
     if request.arrays:
         ids = [answer.hits[0] for answer in answers]
         distances = [answer.hits[1] for answer in answers]
-        await respond_json(send, orjson.dumps({"ids": ids, "distances": distances}))
+        await respond_json(send, json_bytes({"ids": ids, "distances": distances}))
         return
     fields = request.fields
     found = [a.hits if fields is None else with_fields(a.hits, fields) for a in answers]
-    await respond_json(send, orjson.dumps({"results": found}))
+    await respond_json(send, json_bytes({"results": found}))
 
 
 async def _answers(state: State, plan: Plan) -> list[Answer]:
@@ -140,6 +140,22 @@ def check_no_query(scope: Scope) -> None:
         )
 
 
+def query_pairs(query: bytes) -> list[tuple[str, str]]:
+    """Names and values of a query string.
+
+    Raises
+    ------
+    RefusedError
+        422 if there are too many.
+    """
+    try:
+        return parse_qsl(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_MOST_PARAMETERS)
+    except ValueError:
+        raise RefusedError(
+            422, "RequestError", f"An address may have {_MOST_PARAMETERS} parameters."
+        ) from None
+
+
 def query_options(scope: Scope, known: Collection[str]) -> dict[str, Any]:
     """Options of a request whose body is not JSON: in the query string, as plain text or as JSON.
 
@@ -148,9 +164,8 @@ def query_options(scope: Scope, known: Collection[str]) -> dict[str, Any]:
     RefusedError
         422 if an option is not known, or is not JSON.
     """
-    given = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=100)
     values: dict[str, Any] = {}
-    for name, text in given:
+    for name, text in query_pairs(scope["query_string"]):
         if name not in known:
             raise RefusedError(422, "RequestError", f"The option {name[:50]!r} is not known.")
         values[name] = text if name in _PLAIN else _json(name, text)

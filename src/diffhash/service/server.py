@@ -77,7 +77,11 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
     from .serving_store import ServedStore
     from .state import State
 
-    state = State(ServedStore(lambda: open_store(address, writable=settings.writable)), settings)
+    def open_again() -> Any:
+        # A database must not work for longer on a statement than anybody waits for the answer.
+        return open_store(address, writable=settings.writable, timeout=settings.limits.seconds)
+
+    state = State(ServedStore(open_again), settings)
     routes = make_routes(state)
     config = uvicorn.Config(
         Gate(state, routes),

@@ -1,4 +1,4 @@
-"""The store that is served: it is opened again if its file was replaced, while requests wait instead of failing."""
+"""The store that is served: it is opened again if it was replaced, while requests wait instead of failing."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ __all__ = ["ServedStore"]
 T = TypeVar("T")
 #: Seconds that a request waits for a file that is being replaced, and between two attempts.
 _PATIENCE, _PAUSE = 5.0, 0.05
-#: A file that seems to be damaged, but is still the same one, is opened again only so often, in seconds.
-_SAME_FILE_PAUSE = 10.0
+#: A file that seems to be damaged, but is still the same one, is opened again only so often, in seconds; and a store on
+#: a server, of which only an error tells that it was made again.
+_SAME_FILE_PAUSE, _SERVER_PAUSE = 10.0, 1.0
 
 
 class ServedStore:
@@ -66,8 +67,12 @@ class ServedStore:
             if not self._closed:
                 if not isinstance(error, CollectionFileError | CollectionNotFoundError):
                     return False
-                same = _identity(old) == self._file
-                if same and time.monotonic() < self._opened_at + _SAME_FILE_PAUSE:
+                age = time.monotonic() - self._opened_at
+                if self._file is None:
+                    if age < _SERVER_PAUSE:
+                        time.sleep(_PAUSE)
+                        return True
+                elif _identity(old) == self._file and age < _SAME_FILE_PAUSE:
                     return False
                 # Before the new one is opened: the lock of a writer belongs to the name of the file.
                 with suppress(CollectionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 from dataclasses import dataclass, field, fields
 
 from ..errors import ParameterError
@@ -41,7 +42,7 @@ class Limits:
     receive_seconds : float
         Time in which a request must arrive completely: 408, and the connection is closed.
     send_seconds : float
-        Time in which a client must take some of an answer: the connection is closed.
+        Time in which a client must take the next 64 kB of an answer: the connection is closed.
     header_bytes : int
         Size of the headers of a request: 431.
     """
@@ -63,7 +64,8 @@ class Limits:
         for each in fields(self):
             value = getattr(self, each.name)
             whole = each.name.endswith("seconds") or isinstance(value, int)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not whole or not value > 0:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not whole or not 0 < value < math.inf:
                 raise ParameterError(
                     f"{_WHO}: the limit {each.name} must be a number above 0, got {value!r}."
                 )
@@ -94,6 +96,8 @@ class ServeSettings:
         Web pages of these origins may use the service from a browser (CORS). By default none.
     delay : float
         Seconds that a query waits at most for others, to share a pass over the codes with them.
+    search_threads : int
+        Threads for queries that share passes. While one compares codes, another reads payloads.
     log_requests : bool
         Write a line for each request. Without it, only starts, stops, and failures are logged.
     open_page : bool
@@ -117,6 +121,7 @@ class ServeSettings:
     host_names: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     delay: float = 0.0005
+    search_threads: int = 2
     log_requests: bool = False
     open_page: bool = False
     limits: Limits = field(default_factory=Limits)
@@ -126,6 +131,10 @@ class ServeSettings:
             raise ParameterError(f"{_WHO}: the port must be a number from 0 to 65535, got {self.port!r:.60}.")
         if not 0 <= self.delay <= 1:
             raise ParameterError(f"{_WHO}: the delay must be between 0 and 1 second, got {self.delay!r:.60}.")
+        if isinstance(self.search_threads, bool) or self.search_threads not in range(1, 65):
+            raise ParameterError(
+                f"{_WHO}: search_threads must be a number from 1 to 64, got {self.search_threads!r:.60}."
+            )
         for name, token in (("token", self.token), ("write token", self.write_token)):
             if token is not None and (len(token) < _SHORTEST_TOKEN or not _is_header(token)):
                 raise ParameterError(

@@ -41,6 +41,7 @@ class State:
         limits = settings.limits
         self.searches: Batcher[Answer] = Batcher(
             self._ask,
+            threads=settings.search_threads,
             delay=settings.delay,
             most=limits.queue,
             seconds=limits.seconds,

@@ -1,5 +1,6 @@
 """Stores of codes: one protocol, and one package for each engine. :mod:`.registry` tells how an engine is added."""
 
+from .arrow_tables import add_arrow, to_arrow
 from .capabilities import Capabilities
 from .memory import MemoryStore
 from .protocol import AddedIds, Hit, Id, Item, Store
@@ -21,6 +22,8 @@ __all__ = [
     "StoreStats",
     "VerifyReport",
     "WordMatch",
+    "add_arrow",
     "create",
     "open",
+    "to_arrow",
 ]

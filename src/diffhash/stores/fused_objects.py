@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse
@@ -13,7 +13,30 @@ from ..model import HashModel
 from ..model.fused_codes import FusedCodes
 from ..types import BoolArray, CodeArray
 
-__all__ = ["as_rows", "check_can_fuse", "fuse_objects", "fuse_queries", "fused_name", "texts_of_query"]
+__all__ = [
+    "Features",
+    "as_rows",
+    "check_can_fuse",
+    "featurized",
+    "fuse_objects",
+    "fuse_queries",
+    "fused_name",
+    "texts_of_query",
+]
+
+
+class Features(NamedTuple):
+    """Features of one modality in a query whose other modalities are raw objects.
+
+    A service gets the words of a query from its client, and features in place of pictures.
+    """
+
+    rows: Any
+
+
+def featurized(model: HashModel, modality: str, given: Any) -> Any:
+    """Features of raw objects of one modality; of :class:`Features` those that it holds."""
+    return given.rows if isinstance(given, Features) else model.featurize(given, modality=modality)
 
 
 def check_can_fuse(model: HashModel, name: Any, *, caller: str) -> None:
@@ -99,7 +122,7 @@ def fuse_queries(
     if not raw:
         return model.encode_fused({m: as_rows(given) for m, given in query.items()}).codes
     known = {m: _known_rows(model, m, given) for m, given in query.items()}
-    views = {m: model.featurize(given, modality=m) for m, given in query.items()}
+    views = {m: featurized(model, m, given) for m, given in query.items()}
     if all(rows.all() for rows in known.values()) or len({view.shape[0] for view in views.values()}) > 1:
         return model.encode_fused(views).codes
     # A text that the featurizer knows nothing of says nothing: that query is made from the rest.
@@ -115,6 +138,7 @@ def _known_rows(model: HashModel, modality: str, given: Any) -> BoolArray:
     """Which raw objects the featurizer of a modality can say something about."""
     recognizes = getattr(model.featurizers.get(modality), "recognizes", None)
     if recognizes is None or not _are_texts(given):
+        given = given.rows if isinstance(given, Features) else given
         return np.ones(len(given) if hasattr(given, "__len__") else 1, dtype=np.bool_)
     return np.asarray(recognizes(given), dtype=np.bool_)
 

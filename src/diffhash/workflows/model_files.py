@@ -41,9 +41,13 @@ def load_model(name: FileName) -> HashModel:
     )
 
 
-def open_store(name: FileName, *, writable: bool = False) -> Collection | EngineStore:
-    """Open a collection, in a file or on a server."""
-    return open_address(name, writable=writable) if is_url(name) else open_collection(name, writable=writable)
+def open_store(
+    name: FileName, *, writable: bool = False, timeout: float | None = None
+) -> Collection | EngineStore:
+    """Open a collection, in a file or on a server; ``timeout`` is the time in seconds to wait for a server."""
+    if is_url(name):
+        return open_address(name, writable=writable, timeout=timeout)
+    return open_collection(name, writable=writable)
 
 
 def open_collection(name: FileName, *, writable: bool = False) -> Collection:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..case import Target
 from ..crashes import kills, power
 from . import (
+    code_tables,
     collection_calls,
     collection_files,
     collection_sql,
@@ -32,6 +33,7 @@ TARGETS: dict[str, Target] = {
         Target("csv", readers.make_csv, quick=200),
         Target("jsonl", readers.make_jsonl, quick=200),
         Target("parquet", readers.make_parquet, quick=200),
+        Target("code-table", code_tables.make, quick=150),
         Target("shards", readers.make_shards, quick=60),
         Target("dataset", readers.make_dataset, quick=100),
         # A picture may take 400 MB while it is decoded, and a little more for what is made from it.

@@ -30,18 +30,20 @@ def milvus_address(folder, server):
 
 
 #: By engine: a function that gives the address of a new store from an empty folder and the server,
-#: and the fixture of the server; None if there is none.
+#: and the fixture of the server; None if there is none. A service in front of Milvus would take another ten minutes:
+#: tests/service/test_databases.py has it.
 ENGINES = {
     "collection": (file_address, None),
     "memory": (memory_address, None),
     "postgresql": (postgres_address, "postgres_server"),
     "milvus": (milvus_address, "milvus_server"),
     "http": (file_address, None),
+    "http-postgresql": (postgres_address, "postgres_server"),
 }
 
 
 #: Engines that take seconds to make a store: tests of random cases have fewer of them there.
-SLOW = {"milvus", "http"}
+SLOW = {"milvus", "http", "http-postgresql"}
 
 
 @pytest.fixture(scope="session")
@@ -75,19 +77,20 @@ def make_store(request, hasher):
 
     def make(learned=hasher, **options):
         folders.append(Path(tempfile.mkdtemp(prefix="store_")))
-        made.append(dh.create(address_of(folders[-1], server), learned, **options))
-        if request.param == "http":
-            # A service is put in front of a collection, and opened by its address.
-            collection = made.pop()
-            collection.close()
-            path = collection.address
-            made.append(dh.open(request.getfixturevalue("services").serve(path), writable=True))
+        address = address_of(folders[-1], server)
+        made.append(dh.create(address, learned, **options))
+        if request.param.startswith("http"):
+            # A service is put in front of a store, and opened by its address.
+            made.pop().close()
+            made.append(dh.open(request.getfixturevalue("services").serve(address), writable=True))
         return made[-1]
 
     make.is_slow = request.param in SLOW
     yield make
     for store in made:
         store.close()
+        if request.param.startswith("http"):
+            request.getfixturevalue("services").stop(store.address)
     for folder in folders:
         shutil.rmtree(folder)
 

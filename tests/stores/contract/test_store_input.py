@@ -80,6 +80,11 @@ def test_the_largest_number_is_an_id_or_is_refused(store):
     if store.capabilities.ordered:
         assert store.add_codes(codes, modality="x", ids=[2**63 - 1]) == [2**63 - 1]
         assert store.get([2**63 - 1])[0].id == 2**63 - 1
+        with pytest.raises(InputError, match="exists already"):
+            store.add_codes(codes, modality="x", ids=[2**63 - 1])
+        assert store.upsert_codes(codes, modality="x", ids=[2**63 - 1]) == [2**63 - 1]
+        assert store.delete([2**63 - 1]) == 1
+        assert len(store) == 0
     else:
         with pytest.raises(InputError, match="largest number"):
             store.add_codes(codes, modality="x", ids=[2**63 - 1])

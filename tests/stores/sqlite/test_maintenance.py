@@ -36,6 +36,45 @@ def test_compacting_frees_space_and_changes_no_answer(path, filled, hasher, view
     assert filled.add_codes(queries[:1], modality="x") == [20_060]
 
 
+@pytest.mark.parametrize("way", ["delete", "upsert"])
+def test_removed_codes_are_freed_when_they_are_the_larger_part(path, filled, hasher, views, monkeypatch, way):
+    monkeypatch.setattr("diffhash.stores.sqlite.writing._FREE_FROM", 50)
+    queries, codes = (hasher.encode(views[m], modality=m) for m in ("y", "x"))
+    before = filled.search_codes(queries, into="y", k=9)
+    removed = []
+
+    with dh.Collection.open(path) as reader:
+        for n in range(20):
+            if way == "delete":
+                filled.delete(filled.add_codes(codes[:30], modality="x"))
+            else:
+                filled.upsert_codes(codes[:30], modality="x", ids=range(30))
+            removed.append(filled.stats().n_removed)
+            assert filled.search_codes(queries, into="y", k=9) == before, n
+            assert reader.search_codes(queries, into="y", k=9) == before, n
+
+    # 120 codes are stored: 119 removed ones may stay.
+    assert 90 <= max(removed) < 120
+    assert min(removed[4:]) == 0
+    assert filled.verify().ok
+
+
+def test_a_removal_is_stored_though_there_is_no_room_to_free_codes(filled, monkeypatch):
+    monkeypatch.setattr("diffhash.stores.sqlite.writing._FREE_FROM", 1)
+
+    def full(*_):
+        raise dh.errors.CollectionWriteError("the disk is full")
+
+    monkeypatch.setattr("diffhash.stores.sqlite.writing.rewrite_streams", full)
+
+    assert filled.delete(range(50)) == 50
+
+    assert len(filled) == 10
+    assert filled.stats().n_removed == 100
+    monkeypatch.undo()
+    assert filled.verify().ok
+
+
 def test_stats(filled):
     filled.delete([3], modality="y")
     stats = filled.stats()

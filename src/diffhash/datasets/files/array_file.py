@@ -12,11 +12,12 @@ import numpy as np
 from ...errors import InputError, MissingExtraError
 from ...input_files import parsing, reading
 
-__all__ = ["SINGLE", "ArrayFile", "existing_path"]
+__all__ = ["HDF5_ENDINGS", "SINGLE", "ArrayFile", "existing_path"]
 
 #: The array of an ``.npy`` file has no name; this stands for it.
 SINGLE = ""
-_HDF5_ENDINGS = (".h5", ".hdf5", ".h5py", ".he5")
+#: Endings of HDF5 files.
+HDF5_ENDINGS = (".h5", ".hdf5", ".h5py", ".he5")
 
 
 def existing_path(path: Any, caller: str) -> Path:
@@ -96,7 +97,7 @@ class ArrayFile(Mapping[str, Any]):
         ending = self.path.suffix.lower()
         if ending in (".npy", ".npz"):
             return ending
-        if ending in _HDF5_ENDINGS:
+        if ending in HDF5_ENDINGS:
             return "hdf5"
         if ending == ".mat":
             with self.path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Read MIRFlickr-25K and NUS-WIDE from the ``.mat`` files that papers on cross-modal hashing use."""
+"""Read MIRFlickr-25K, NUS-WIDE and COCO from the files of all objects that papers on cross-modal hashing use."""
 
 from __future__ import annotations
 
@@ -13,14 +13,20 @@ from numpy.typing import NDArray
 from ...errors import InputError
 from ...featurizers import PictureFeatures
 from ..multimodal_data import MultimodalData
-from .array_file import ArrayFile, existing_path
+from .array_file import HDF5_ENDINGS, ArrayFile, existing_path
 from .splits import as_features, as_labels, split_rows
 
-__all__ = ["load_mirflickr", "load_nuswide"]
+__all__ = ["load_coco", "load_mirflickr", "load_nuswide"]
 
 _IMAGE = ("XAll", "IAll", "images")
 _TEXT = ("YAll",)
 _LABELS = ("LAll",)
+#: Other names, of arrays that are published in two parts.
+_PARTS = {
+    _IMAGE: [("train_imgs_deep", "test_imgs_deep")],
+    _TEXT: [("train_text", "test_text")],
+    _LABELS: [("train_imgs_labels", "test_imgs_labels")],
+}
 _BLOCK = 512
 
 
@@ -87,6 +93,36 @@ def load_nuswide(
     return _load(path, n_test, n_train, random_state, "load_nuswide")
 
 
+def load_coco(
+    path: str | os.PathLike[str],
+    *,
+    n_test: int = 5_000,
+    n_train: int | None = 10_000,
+    random_state: int | None = 0,
+) -> MultimodalData:
+    """Read COCO, one caption vector for each picture, from files in the same format.
+
+    Parameters
+    ----------
+    path : path
+        As for :func:`load_mirflickr`: arrays ``XAll``, ``YAll`` and ``LAll`` (80 categories), also in an HDF5 file. The
+        form with ``train_imgs_deep``, ``train_text``, ``train_imgs_labels`` and the same with ``test`` is read, too;
+        both parts are joined, because papers draw their own split of them.
+    n_test, n_train, random_state
+        As for :func:`load_mirflickr`. 5,000 queries and 10,000 training objects are usual.
+
+    Returns
+    -------
+    MultimodalData
+        Views ``"image"`` and ``"text"``, several labels for each object.
+
+    See Also
+    --------
+    load_embeddings : several captions for each picture.
+    """
+    return _load(path, n_test, n_train, random_state, "load_coco")
+
+
 def _load(
     path: Any, n_test: int, n_train: int | None, random_state: int | None, caller: str
 ) -> MultimodalData:
@@ -103,9 +139,11 @@ def _load(
 def _files(path: Path, caller: str) -> list[Path]:
     if path.is_file():
         return [path]
-    found = sorted(file for file in path.rglob("*.mat") if file.is_file())
+    found = sorted(
+        file for file in path.rglob("*") if file.suffix.lower() in (".mat", *HDF5_ENDINGS) and file.is_file()
+    )
     if not found:
-        raise InputError(f"{caller}: there is no .mat file in {path}.")
+        raise InputError(f"{caller}: there is no .mat or HDF5 file in {path}.")
     return found
 
 
@@ -120,6 +158,10 @@ def _find(files: list[ArrayFile], names: tuple[str, ...], path: Any, caller: str
             )
         if holders:
             return holders[0][name]
+    for parts in _PARTS.get(names, ()):
+        for file in files:
+            if all(name in file for name in parts):
+                return np.concatenate([file[name] for name in parts])
     raise InputError(f"{caller}: no file of {path} has an array {' or '.join(names)}.")
 
 

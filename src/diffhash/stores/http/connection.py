@@ -30,6 +30,7 @@ _LONGEST_PAUSE = 5.0
 #: Shorter than the service keeps idle connections, so that none is closed while a request is sent.
 _IDLE_SECONDS = 20.0
 _SECONDS = 60.0
+_UNKNOWN = "Whether the change was made is not known: look, and repeat the call if it was not."
 #: Errors that cannot be made from a message alone.
 _SPECIAL = frozenset({"UnreadablePicturesError"})
 
@@ -107,6 +108,9 @@ class Connection:
             busy = answer.status_code == 429 or (
                 answer.status_code == 503 and (not writes or kind == "BusyError")
             )
+            if writes and answer.status_code == 503 and kind == "LateError":
+                # What the service has begun, it finishes.
+                raise StoreUnavailableError(f"{caller}: {self.shown} took too long. {_UNKNOWN}")
             if not busy or pause is None:
                 raise self._error(answer.status_code, kind, message, caller)
             time.sleep(min(max(pause, _retry_after(answer)), _LONGEST_PAUSE))
@@ -114,9 +118,7 @@ class Connection:
 
     def _lost(self, error: Exception, caller: str, unknown: bool) -> DiffhashError:
         what = f"{caller}: {self.shown} does not answer ({type(error).__name__}: {error})."
-        if unknown:
-            what += " Whether the change was made is not known: look, and repeat the call if it was not."
-        return StoreUnavailableError(what)
+        return StoreUnavailableError(f"{what} {_UNKNOWN}" if unknown else what)
 
     def _error(self, status: int, kind: str, message: str, caller: str) -> DiffhashError:
         """The error that the store itself would have raised."""

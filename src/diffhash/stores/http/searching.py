@@ -17,7 +17,7 @@ from ...types import CodeArray, FloatArray
 from ...validation import as_array, check_count, known_modality
 from ..engine_search import EngineSearch
 from ..filter_syntax import parse
-from ..fused_objects import as_rows
+from ..fused_objects import as_rows, featurized
 from ..payload_json import to_json
 from ..protocol import Hit, Id
 from ..ranking import check_options
@@ -88,10 +88,12 @@ class RemoteSearch(EngineSearch):
         options = self._checked(options, caller)
         if not self.has_model:
             _ = self.model  # it says what is missing
+        if options.rank == "asymmetric":
+            self._require("asymmetric", "search_raw" if raw else "search", "rank by the query's real values")
         if raw and self._sends_texts(query, options):
             parts = self._ask_rows("texts", list(query), options, caller, more={"words": options.words})
         elif isinstance(query, Mapping):
-            parts = self._ask_views(self._features(query) if raw else query, options, caller)
+            parts = self._ask_views(query, options, caller, raw=raw)
         else:
             rows = self.model.featurize(query, options.modality) if raw else as_rows(query)
             parts = self._ask_vectors(_dense(rows, caller), options, caller)
@@ -119,16 +121,21 @@ class RemoteSearch(EngineSearch):
 
     def _sends_texts(self, query: Any, options: SearchOptions) -> bool:
         """Whether the service makes features of the queries, and matches words: texts for a featurizer of words."""
-        kinds = {each["name"]: each["raw"] for each in (self._told["model"] or {}).get("modalities", ())}
-        modality = options.modality
-        if modality is None:
-            fitting = [name for name, kind in kinds.items() if kind == _TEXT]
-            modality = fitting[0] if len(fitting) == 1 else None
-        texts = options.texts is not None and not isinstance(query, Mapping)
-        return texts and kinds.get(modality) == _TEXT and modality not in (self._featurizers or {})
+        taking = self._taking_words()
+        modality = options.modality or (taking[0] if len(taking) == 1 else None)
+        return options.texts is not None and not isinstance(query, Mapping) and modality in taking
 
-    def _features(self, raw: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: self.model.featurize(items, modality=name) for name, items in raw.items()}
+    def _texts_in(self, query: Mapping[str, Any], options: SearchOptions) -> str | None:
+        """The modality of a fused query whose words are matched; None if there is none."""
+        taking = self._taking_words()
+        same = (name for name, given in query.items() if name in taking and isinstance(given, list | tuple))
+        return next((name for name in same if tuple(query[name]) == options.texts), None)
+
+    def _taking_words(self) -> list[str]:
+        """Modalities whose texts the service turns into features, and not a featurizer of the caller."""
+        told = (self._told["model"] or {}).get("modalities", ())
+        names = [each["name"] for each in told if each["raw"] == _TEXT]
+        return [name for name in names if name not in (self._featurizers or {})]
 
     # ---- Requests ---------------------------------------------------------------------------------
 
@@ -183,19 +190,31 @@ class RemoteSearch(EngineSearch):
                 "POST", "/v1/search/batch", caller=caller, content=body.encode(), headers=_JSON
             )
 
-    def _ask_views(self, views: Mapping[str, Any], options: SearchOptions, caller: str) -> Iterator[Any]:
+    def _ask_views(
+        self, query: Mapping[str, Any], options: SearchOptions, caller: str, *, raw: bool
+    ) -> Iterator[Any]:
+        """Ask with several modalities: features, and the texts of one of them, whose words are matched, too."""
         if options.rank == "asymmetric":
             raise ParameterError(
-                f'{caller}: rank="asymmetric" is for queries of one modality, got {len(views)}.'
+                f'{caller}: rank="asymmetric" is for queries of one modality, got {len(query)}.'
             )
-        rows = {name: _dense(as_rows(features), caller) for name, features in views.items()}
-        count = max(map(len, rows.values()), default=0)
+        texts = self._texts_in(query, options) if raw and len(query) > 1 else None
+        rows = {
+            name: _dense(featurized(self.model, name, given) if raw else as_rows(given), caller)
+            for name, given in query.items()
+            if name != texts
+        }
+        lengths = {name: len(given) for name, given in ({**query, **rows}).items()}
+        if len(set(lengths.values())) > 1:
+            raise InputError(f"{caller}: row r of every modality is one query, got {lengths} rows.")
         block = self._block(options)
-        for begin in range(0, count, block):
-            part = {name: features[begin : begin + block].tolist() for name, features in rows.items()}
-            body = to_json({"views": part, **_facts(options)})
+        for begin in range(0, max(lengths.values(), default=0), block):
+            part = slice(begin, begin + block)
+            facts = {"views": {name: given[part].tolist() for name, given in rows.items()}, **_facts(options)}
+            if texts is not None:
+                facts |= {"texts": list(query[texts][part]), "modality": texts, "words": options.words}
             yield self._connection.read(
-                "POST", "/v1/search/batch", caller=caller, content=body.encode(), headers=_JSON
+                "POST", "/v1/search/batch", caller=caller, content=to_json(facts).encode(), headers=_JSON
             )
 
 

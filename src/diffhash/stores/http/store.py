@@ -38,6 +38,8 @@ T = TypeVar("T")
 Encoded = TypeVar("Encoded")
 #: Variables with tokens, as for the service.
 _TOKEN, _WRITE_TOKEN = "DIFFHASH_TOKEN", "DIFFHASH_WRITE_TOKEN"
+#: How often objects are encoded again because the service has another model.
+_MODEL_CHANGES = 3
 
 
 class HttpStore(RemoteSearch, EngineStore):
@@ -94,17 +96,27 @@ class HttpStore(RemoteSearch, EngineStore):
         return super().model
 
     def _encode_and_write(self, encode: Callable[[HashModel], Encoded], write: Callable[[Encoded], T]) -> T:
-        while True:
+        for attempt in range(_MODEL_CHANGES + 1):
             try:
                 return super()._encode_and_write(encode, write)
             except ModelChangedError:
+                if attempt == _MODEL_CHANGES:
+                    raise
                 self._told = self._connection.read("GET", "/v1/collection", caller=self._caller("add"))
                 self.description, self._model = _description(self._told, self.address), None
+        raise AssertionError  # the last round returns or raises
 
     @property
     def id_kind(self) -> str:
         """Kind of the ids: "int", "str", or "" before the first object is added."""
         return str(self._count_now()["id_kind"])
+
+    @property
+    def next_id(self) -> int:
+        """The id of the next object that is added without one, if ids are whole numbers and nobody else adds."""
+        self._check_open()
+        told = self._connection.read("GET", "/v1/collection", caller=self._caller("next_id"))["next_id"]
+        return super().next_id if told is None else int(told)
 
     def _count_now(self) -> Any:
         self._check_open()

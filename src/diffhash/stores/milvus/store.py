@@ -5,12 +5,13 @@ from __future__ import annotations
 import heapq
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, TypeVar
 
-from ...errors import CollectionError, InputError
+from ...errors import CollectionFileError, InputError
 from ...model import HashModel
 from ...types import CodeArray
 from ..address import Address
@@ -34,6 +35,8 @@ _STRONG = "Strong"
 #: Milvus cannot return the number above this one.
 _MAX_ID = 2**63 - 2
 _PAGE = 10_000
+#: A reader compares the identity of the store at most so often, in seconds.
+_COMPARE_SECONDS = 1.0
 
 
 class MilvusStore(EngineStore):
@@ -67,6 +70,8 @@ class MilvusStore(EngineStore):
         self._rows = Rows(connection, (description.n_bits + 7) // 8)
         self._lock = threading.RLock()
         self._writing = threading.local()
+        #: When the identity of the store was last compared.
+        self._compared = time.monotonic()
 
     @property
     def id_kind(self) -> str:
@@ -80,12 +85,23 @@ class MilvusStore(EngineStore):
         """Consistency of reads; what a writer decides by must be up to date."""
         return _STRONG if getattr(self._writing, "now", False) else self._connection.settings.level
 
+    def _read(self, work: Callable[[], T], *, caller: str) -> T:
+        # Asking takes about as long as a search, so it is not done with each call.
+        if time.monotonic() - self._compared > _COMPARE_SECONDS:
+            self._compare_identity(caller)
+        return super()._read(work, caller=caller)
+
+    def _compare_identity(self, caller: str) -> None:
+        """Raise if somebody has made the store again: its codes may be of another model."""
+        if not self._tables.is_still(self.description.identity, caller=caller):
+            raise CollectionFileError(
+                f"{caller}: {self.address} was made again by somebody else since it was opened here. Open it again."
+            )
+        self._compared = time.monotonic()
+
     def _write(self, work: Callable[[], T], *, caller: str) -> T:
         with self._lock:
-            if not self._tables.is_still(self.description.identity, caller=caller):
-                raise CollectionError(
-                    f"{caller}: {self.address} was made again by somebody else since it was opened here. Open it again."
-                )
+            self._compare_identity(caller)
             self._writing.now = True
             try:
                 return work()

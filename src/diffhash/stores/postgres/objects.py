@@ -88,7 +88,10 @@ class Objects(Transactions):
         """Positions of objects; -1 for those that do not exist."""
         positions = np.full(len(ids), -1, dtype=np.int64)
         now = self._counters
-        if given is None or not now.n_objects or (given.kind == "int" and min(ids) >= now.next_id):
+        if given is None or not now.n_objects:
+            return positions
+        # All numbers that were ever ids are below the next one, unless none is left.
+        if given.kind == "int" and min(ids) >= now.next_id and now.next_id < _MAX_NUMBER:
             return positions
         found = self._connection.cursor(binary=True).execute(
             f"SELECT u.row, o.position FROM unnest({self._array(given.kind)}) WITH ORDINALITY u (id, row) "

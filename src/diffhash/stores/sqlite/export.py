@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...atomic_write import replacing
-from ...errors import InputError, MissingExtraError, OutputFileError
+from ...errors import InputError, OutputFileError
 from ...output_files import OutputKind, starts_with
 from ...search import HammingIndex
+from ...search.arrow_codes import PARQUET_FILE, import_pyarrow
 from ...search.faiss_index import import_faiss
 from ...types import CodeArray
-from ..payload_json import to_json
+from ..arrow_tables import item_schema, item_table
 from ..protocol import Item
 from .snapshot import Snapshot
 
@@ -32,7 +33,6 @@ __all__ = [
 
 #: Formats of exported files, which are also the usual endings of the files.
 FORMATS = ("parquet", "npy", "faiss")
-_PARQUET = OutputKind("Parquet file", starts_with(b"PAR1"))
 _FAISS = OutputKind("binary index of FAISS", starts_with(b"IB"))
 
 
@@ -41,7 +41,7 @@ def output_kind(format_: str) -> OutputKind:
     # Imported here: opening and searching a collection does not need the readers of files.
     from ...files import CODES_FILE
 
-    return {"parquet": _PARQUET, "npy": CODES_FILE, "faiss": _FAISS}[format_]
+    return {"parquet": PARQUET_FILE, "npy": CODES_FILE, "faiss": _FAISS}[format_]
 
 
 def ids_file() -> OutputKind:
@@ -102,36 +102,15 @@ def _save_faiss(index: Any, part: Path, path: Path) -> None:
         ) from error
 
 
-def write_parquet(path: Path, blocks: Iterator[list[Item]], string_ids: bool, width: int) -> list[Path]:
+def write_parquet(path: Path, blocks: Iterator[list[Item]], string_ids: bool, n_bits: int) -> list[Path]:
     """Write one row for each code: id, modality, code (fixed-size binary) and payload (JSON text)."""
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError(
-            "Collection.export: pyarrow is needed for this. Install it: pip install 'diffhash[parquet]'"
-        ) from error
-    schema = pa.schema(
-        [
-            ("id", pa.string() if string_ids else pa.int64()),
-            ("modality", pa.string()),
-            ("code", pa.binary(width)),
-            ("payload", pa.string()),
-        ]
-    )
+    pa = import_pyarrow("Collection.export")
+    import pyarrow.parquet as pq
+
+    schema = item_schema(pa, string_ids=string_ids, n_bits=n_bits)
     with replacing(path, output_kind("parquet")) as part, pq.ParquetWriter(part, schema) as writer:
         for items in blocks:
-            rows = [
-                {
-                    "id": item.id,
-                    "modality": modality,
-                    "code": code.tobytes(),
-                    "payload": to_json(item.payload),
-                }
-                for item in items
-                for modality, code in item.codes.items()
-            ]
-            writer.write_table(pa.Table.from_pylist(rows, schema=schema))
+            writer.write_table(item_table(pa, items, schema))
     return [path]
 
 

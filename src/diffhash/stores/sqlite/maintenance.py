@@ -246,10 +246,6 @@ class MaintenanceMixin(ReadMixin):
             )
             after_commit += [self._reload, lambda: self._use_model(data, model)]
 
-    def _reload(self) -> None:
-        with self._db.reading():
-            self._snapshot = self._snapshot.refresh(self._db)
-
     def export(
         self,
         path: str | os.PathLike[str],
@@ -281,8 +277,8 @@ class MaintenanceMixin(ReadMixin):
         with self._reading() as snapshot:
             if format == "parquet":
                 chosen = None if modality is None else self._known_modality(modality, snapshot, caller)
-                width = code_bytes(snapshot.n_bits)
-                return write_parquet(target, self.iterate(chosen), snapshot.id_kind == "str", width)
+                string_ids = snapshot.id_kind == "str"
+                return write_parquet(target, self.iterate(chosen), string_ids, snapshot.n_bits)
             filled = [name for name, stored in snapshot.modality_codes.items() if len(stored)]
             if modality is None and len(filled) > 1:
                 raise InputError(f"{caller}: {format} holds one modality. Say which: modality=...")

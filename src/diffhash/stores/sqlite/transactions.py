@@ -170,6 +170,11 @@ class Transactions:
     def _closed_error(self) -> CollectionError:
         return CollectionError(f"Collection: {self.path} was closed. Open it again.")
 
+    def _reload(self) -> None:
+        """Read the snapshot again after the streams were rewritten."""
+        with self._db.reading():
+            self._snapshot = self._snapshot.refresh(self._db)
+
     def _refresh(self) -> Snapshot:
         """Bring the snapshot up to date with the file; called within a transaction."""
         data_version = self._db.version()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codes import check_codes, check_padding
-from ...errors import CollectionError, FilterError, InputError
+from ...errors import CollectionBusyError, CollectionError, CollectionWriteError, FilterError, InputError
 from ...search.known_codes import KnownCodes, find_known
 from ...types import CodeArray
 from ...validation import check_count
@@ -23,6 +24,7 @@ from .description import set_meta
 from .modality_codes import ModalityCodes
 from .payloads import all_payloads, delete_payloads, index_field, store_payloads
 from .reading import ReadMixin
+from .rewrite import rewrite_streams
 from .schema import make_words_table
 from .segments import STRING_IDS, codes_stream, removals_stream
 from .snapshot import Snapshot
@@ -34,6 +36,8 @@ __all__ = ["WriteMixin", "check_fields"]
 _MAX_KEY = np.iinfo(np.int64).max
 #: Maximum number of string ids in one segment.
 _MAX_STRINGS = 200_000
+#: Removed codes are freed when they are as many as those that are stored, and at least so many.
+_FREE_FROM = 100_000
 
 
 class WriteMixin(ReadMixin):
@@ -67,7 +71,9 @@ class WriteMixin(ReadMixin):
             raise InputError(
                 "Collection.upsert: ids are needed to know which objects to replace. Use add for new objects."
             )
-        return self._put(codes, modality, ids, payloads, replace=True, caller="Collection.upsert")
+        stored = self._put(codes, modality, ids, payloads, replace=True, caller="Collection.upsert")
+        self._free_removed_codes("Collection.upsert")
+        return stored
 
     def _put(
         self,
@@ -189,7 +195,27 @@ class WriteMixin(ReadMixin):
                 segments.append(self._db, removals_stream(number), stored.n_removals, positions, b"")
                 after_commit.append(partial(stored.remove, positions))
             delete_payloads(self._db, keys[removed & ~kept])
+        self._free_removed_codes(caller)
         return int(removed.sum())
+
+    def _free_removed_codes(self, caller: str) -> None:
+        """Write the codes again without the removed ones, if those have become the larger part.
+
+        So the memory and the file of a collection in which objects come and go stay bounded, and each removal costs
+        the same on average.
+        """
+        with self._lock:
+            codes = self._snapshot.modality_codes.values()
+            n_removed = sum(stored.n_removals for stored in codes)
+            if n_removed < max(_FREE_FROM, sum(map(len, codes))):
+                return
+            # What the caller asked for is stored. If the disk has no room for a copy now, the next removal tries again.
+            with (
+                contextlib.suppress(CollectionWriteError, CollectionBusyError),
+                self._writing(caller) as (snapshot, after_commit),
+            ):
+                rewrite_streams(self._db, snapshot)
+                after_commit.append(self._reload)
 
     def index_payload(self, field: str) -> None:
         """Index a payload field: filters on it then need no pass over all payloads.

@@ -1,0 +1,1 @@
+"""The protocols of the field on the files of its data sets."""

@@ -1,0 +1,152 @@
+"""The slow paths: learning, encoding, search and collections, beside floors and peers.
+
+``make bench`` runs ``python -m benchmarks.speed``. It measures every row of the table in a process of its own, keeps
+the rows in ``benchmarks/results/speed.json``, prints the table and writes it into ``docs/figures.md``. It takes less
+than half an hour. If it is interrupted, the next run goes on with the rows that are missing; rows that older code
+measured are measured again. Run it on an idle machine, or with ``--clock cpu``: CPU time with one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks.accuracy.machine import machine
+
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results"
+DOCS = ROOT / "docs" / "figures.md"
+BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
+#: Rows of the table, in its order: name, and the function that measures it.
+ROWS = {
+    "refined": "learning.refined_million",
+    "diff": "learning.diff_million",
+    "kernel": "learning.kernel_million",
+    "paper-diff": "learning.paper_diff",
+    "paper-kernel": "learning.paper_kernel",
+    "wide-sparse": "learning.wide_sparse",
+    "wide-dense": "learning.wide_dense",
+    "classes": "learning.many_classes",
+    "encode": "encoding.in_memory",
+    "encode-file": "encoding.from_file",
+    "query": "encoding.one_query",
+    "model": "encoding.model_size",
+    "search": "searching.exact_search",
+    "collection": "collection.maintenance",
+}
+
+
+def fingerprint() -> str:
+    """Tells whether the code that a row measured is the code of today."""
+    digest = hashlib.sha256()
+    for folder, endings in (("src/diffhash", (".py", ".cpp", ".hpp")), ("benchmarks/speed", (".py",))):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in endings:
+                digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def run_row(name: str, clock: str) -> dict[str, Any]:
+    """Measure a row in a new process."""
+    environment = os.environ | {"DIFFHASH_BENCH_CLOCK": clock}
+    if clock == "cpu":
+        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "DIFFHASH_NUM_THREADS": "1"}
+    started = time.perf_counter()
+    command = [sys.executable, "-m", "benchmarks.speed", "--measure", name]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.stderr.write(done.stderr)
+        raise SystemExit(f"{name}: the measurement failed")
+    lines = json.loads(done.stdout.splitlines()[-1])
+    return {
+        "code": fingerprint(),
+        "machine": machine(),
+        "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
+        "seconds": round(time.perf_counter() - started, 1),
+        "lines": lines,
+    }
+
+
+def measure_here(name: str) -> None:
+    """Measure a row in this process, and print its lines as JSON."""
+    module, function = ROWS[name].split(".")
+    lines = getattr(importlib.import_module(f".{module}", __package__), function)()
+    print(json.dumps([asdict(line) for line in lines]))
+
+
+def table(results: dict[str, Any], clock: str) -> str:
+    """The table in Markdown, with the machine, the date and the clock."""
+    about = sorted({_about(results[name]) for name in ROWS if name in results})
+    how = "time on the clock" if clock == "wall" else "CPU time, one thread"
+    text = [
+        f"{'; '.join(about)}. Times are {how}. Memory is the measured peak beyond the data.",
+        "",
+        "| work | measured | floor or peer | ratio | goal | peak memory, MB |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in ROWS:
+        for line in results.get(name, {}).get("lines", ()):
+            goal = line["goal"] + (" **(missed)**" if line["reached"] is False else "")
+            memory = "" if line["megabytes"] is None else f"{line['megabytes']:.0f}"
+            cells = [line["work"], line["measured"], line["floor"], line["ratio"], goal, memory]
+            text.append("| " + " | ".join(cells) + " |")
+    missing = [name for name in ROWS if name not in results]
+    if missing:
+        text += ["", f"Not measured yet: {', '.join(missing)}."]
+    return "\n".join(text)
+
+
+def _about(result: dict[str, Any]) -> str:
+    m = result["machine"]
+    return f"{m['cpu']}, {m['cores']} cores, {m['date']}, Python {m['python']}, NumPy {m['numpy']}"
+
+
+def write_docs(text: str) -> None:
+    """Put the table into its section of the documentation."""
+    page = DOCS.read_text(encoding="utf-8")
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    DOCS.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks.speed", description=__doc__)
+    parser.add_argument("rows", nargs="*", help=f"only these rows: {', '.join(ROWS)}")
+    parser.add_argument("--again", action="store_true", help="measure rows again that are up to date")
+    parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
+    parser.add_argument("--no-docs", action="store_true", help="do not write into the documentation")
+    parser.add_argument("--measure", choices=ROWS, metavar="ROW", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        measure_here(options.measure)
+        return
+    unknown = set(options.rows) - set(ROWS)
+    if unknown:
+        parser.error(f"unknown rows {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
+    path = RESULTS / ("speed.json" if options.clock == "wall" else "speed-cpu.json")
+    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    code = fingerprint()
+    for name in options.rows or ROWS:
+        if options.again or results.get(name, {}).get("code") != code:
+            results[name] = run_row(name, options.clock)
+            path.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        for line in results[name]["lines"]:
+            found = (line["work"], line["measured"], line["floor"], line["ratio"], line["goal"])
+            print(" | ".join(filter(None, found)), flush=True)
+    text = table(results, options.clock)
+    print(f"\n{text}")
+    if options.clock == "wall" and not options.no_docs:
+        write_docs(text)
+
+
+if __name__ == "__main__":
+    main()
