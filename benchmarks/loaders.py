@@ -12,9 +12,8 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 import diffhash as dh
+from diffhash.comparison.linear_algebra import random_rotation
 from diffhash.types import BoolArray, FloatArray, IntArray
-
-from .peers.itq import random_rotation
 
 #: From a seed and the folder of the data files to a task.
 Load = Callable[[int, Path], "Task"]

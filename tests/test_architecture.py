@@ -18,7 +18,7 @@ ORDER = """
     native pairs maps featurizers model
     learning
     evaluation search
-    hashers datasets files
+    hashers datasets files comparison
     stores workflows cluster
     report experiments service cli __main__
 """.split()  # noqa: SIM905 - one row a layer reads better than a list
@@ -104,6 +104,7 @@ def test_public_names_are_these():
         "asymmetric_search",
         "cluster",
         "codes",
+        "compare",
         "create",
         "cross_validate",
         "datasets",

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 import diffhash as dh
+from diffhash.comparison.linear_algebra import unit_rows
 from diffhash.evaluation import average_precision, equal_error_rate, precision_recall_at, roc_curve
 from diffhash.types import FloatArray, IntArray
-
-from ..peers.representation import unit_rows
 
 FIRST = 10
 N_RESAMPLES = 1000

@@ -6,29 +6,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
 
+from diffhash.comparison.linear_algebra import canonical_directions, itq
 from diffhash.errors import InputError
 from diffhash.types import CodeArray, FloatArray
 
 from .base import Grid, Labels, LinearPeer, second_moment
-from .itq import itq
-
-
-def canonical_directions(
-    Cxx: FloatArray, Cyy: FloatArray, Cxy: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Find ``A, B, ρ`` that maximise ``tr(Aᵀ Cxy B)`` with ``Aᵀ Cxx A = I`` and ``Bᵀ Cyy B = I``.
-
-    With Cholesky factors ``Cxx = F Fᵀ`` and ``Cyy = G Gᵀ``, the singular vectors of
-    ``F⁻¹ Cxy G⁻ᵀ`` are ``Fᵀ A`` and ``Gᵀ B``, its singular values ``ρ`` (largest first).
-    """
-    F, G = cholesky(Cxx, lower=True), cholesky(Cyy, lower=True)
-    whitened = solve_triangular(G, solve_triangular(F, Cxy, lower=True).T, lower=True).T
-    U, correlations, Vt = np.linalg.svd(whitened, full_matrices=False)
-    A = solve_triangular(F, U, lower=True, trans="T")
-    B = solve_triangular(G, Vt.T, lower=True, trans="T")
-    return A, B, correlations
 
 
 @dataclass

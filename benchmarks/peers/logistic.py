@@ -9,10 +9,10 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from diffhash.comparison.linear_algebra import principal_axes
 from diffhash.types import FloatArray
 
 from .base import Grid, Labels, LinearPeer
-from .representation import principal_axes
 from .ridge import class_targets
 
 

@@ -7,12 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
+from diffhash.comparison.linear_algebra import itq, principal_axes
 from diffhash.types import FloatArray
 
 from .base import Grid, Labels, LinearPeer
-from .itq import itq
 from .raw import check_one_space
-from .representation import principal_axes
 from .ridge import ridge_map
 
 

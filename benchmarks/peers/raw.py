@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from diffhash.comparison.linear_algebra import random_rotation
 from diffhash.errors import InputError
 from diffhash.types import CodeArray, FloatArray
 
 from .base import Grid, Labels, LinearPeer
-from .itq import random_rotation
 
 
 def check_one_space(name: str, X: FloatArray, Y: FloatArray) -> None:

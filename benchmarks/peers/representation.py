@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from diffhash.comparison.linear_algebra import principal_axes, unit_rows
 from diffhash.errors import FeatureCountError, InputError
 from diffhash.types import FloatArray
 
@@ -16,8 +17,6 @@ SCALINGS = ("centred", "standardised", "cosine", "root")
 WIDTHS = (0.25, 1.0, 4.0)
 #: Landmarks of kernel features, and principal coordinates that are kept of any features.
 N_LANDMARKS, N_COORDINATES = 1000, 512
-#: Coordinates with less than this share of the largest variance are rounding.
-_NO_VARIANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -121,29 +120,7 @@ def candidates(X: Any) -> list[Setting]:
     ]
 
 
-def unit_rows(X: FloatArray) -> FloatArray:
-    """Rows of unit length; a row of zeros stays."""
-    length = np.linalg.norm(X, axis=1, keepdims=True)
-    return np.divide(X, length, out=np.zeros_like(X), where=length > 0)
-
-
 def squared_distances(X: FloatArray, Y: FloatArray) -> FloatArray:
     """Squared Euclidean distances, shape (n, m), by matrix products."""
     apart = np.sum(X**2, axis=1)[:, None] + np.sum(Y**2, axis=1) - 2 * (X @ Y.T)
     return np.maximum(apart, 0, out=apart)
-
-
-def principal_axes(F: FloatArray, n_coordinates: int) -> tuple[FloatArray, FloatArray]:
-    """Axes (d, k) of the largest variances of centred rows, and those variances.
-
-    With more features than rows the eigenproblem is that of the rows' products.
-    """
-    n, d = F.shape
-    wide = d > n
-    variances, vectors = np.linalg.eigh((F @ F.T if wide else F.T @ F) / n)
-    kept = np.flatnonzero(variances > _NO_VARIANCE * max(variances[-1], np.finfo(float).tiny))
-    kept = kept[::-1][:n_coordinates]
-    if not len(kept):  # constant features: one coordinate that is always zero
-        return np.zeros((d, 1)), np.zeros(1)
-    axes = vectors[:, kept]
-    return (F.T @ axes / np.sqrt(n * variances[kept]) if wide else axes), variances[kept]

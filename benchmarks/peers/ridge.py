@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import softmax
 
+from diffhash.comparison.linear_algebra import principal_axes
 from diffhash.errors import InputError
 from diffhash.types import CodeArray, FloatArray
 
 from .base import Grid, Labels, LinearPeer, label_vectors
 from .class_codes import separated_class_codes
 from .leave_one_out import choose_ridge, indicators, ridge_weights
-from .representation import principal_axes
 
 #: A number in units of the largest variance, or "loo": each view's own, by leave-one-out log loss.
 Ridge = float | str

@@ -9,10 +9,10 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse.linalg import svds
 
+from diffhash.comparison.linear_algebra import canonical_directions
 from diffhash.types import FloatArray
 
 from .base import Grid, Labels, LinearPeer, second_moment, weighted_moment
-from .cca import canonical_directions
 
 _RIDGES: list[float] = [1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0]
 

@@ -8,11 +8,10 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import solve
 
+from diffhash.comparison.linear_algebra import principal_axes, random_rotation
 from diffhash.types import FloatArray
 
 from .base import Grid, Labels, LinearPeer, label_vectors
-from .itq import random_rotation
-from .representation import principal_axes
 from .ridge import Ridge, view_ridge
 
 

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from diffhash.comparison.linear_algebra import principal_axes
 from diffhash.types import FloatArray
 
 from .base import Grid, Labels, LinearPeer, label_vectors
-from .representation import principal_axes
 from .ridge import Ridge, view_ridge
 
 

@@ -12,6 +12,7 @@ from .lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from . import cluster, codes, datasets, errors, evaluation, featurizers, native, stores, workflows
+    from .comparison import compare
     from .evaluation import evaluate
     from .hashers import BoostedHash, DiffHash, KernelDiffHash, RefinedHash, cross_validate, load
     from .model import HashModel
@@ -33,6 +34,7 @@ _OWNERS = {
     "RefinedHash": "hashers",
     "SequentialTest": "search.sequential",
     "asymmetric_search": "search",
+    "compare": "comparison",
     "create": "stores",
     "cross_validate": "hashers",
     "duplicates": "search",
@@ -54,6 +56,7 @@ __all__ = [
     "asymmetric_search",
     "cluster",
     "codes",
+    "compare",
     "create",
     "cross_validate",
     "datasets",

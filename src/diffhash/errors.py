@@ -24,6 +24,7 @@ __all__ = [
     "DiffhashWarning",
     "FeatureCountError",
     "FeatureNamesError",
+    "FeaturizerMismatchError",
     "FilterError",
     "IndexFileError",
     "IndexNotFoundError",
@@ -100,6 +101,10 @@ class ParameterError(DiffhashError, ValueError):
 
 class PositionalArgumentError(DiffhashError, TypeError):
     """An argument that must be named was given by position; the message shows the right call."""
+
+
+class FeaturizerMismatchError(ParameterError):
+    """A model was opened with another featurizer than the one that it was learned with."""
 
 
 class TooManyBitsError(ParameterError):

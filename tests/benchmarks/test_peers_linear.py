@@ -5,9 +5,9 @@ import pytest
 from scipy.linalg import eigh, subspace_angles
 
 from benchmarks.peers import CCAITQ, CVH, CCASigns, RealCCA, SCMOrth, SCMSeq
-from benchmarks.peers.itq import itq, random_rotation
 from benchmarks.peers.scm import leading_pair, semantic_moment
 from diffhash.codes import unpack
+from diffhash.comparison.linear_algebra import itq, random_rotation
 from diffhash.errors import InputError, TooManyBitsError
 
 

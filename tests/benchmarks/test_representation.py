@@ -10,7 +10,8 @@ from scipy.special import log_softmax
 from benchmarks.peers import Representation, Setting, choose_representations
 from benchmarks.peers.choose import held_out_recall
 from benchmarks.peers.leave_one_out import STEEPNESS, choose_ridge, indicators, leave_one_out, log_losses
-from benchmarks.peers.representation import candidates, principal_axes
+from benchmarks.peers.representation import candidates
+from diffhash.comparison.linear_algebra import principal_axes
 from diffhash.errors import FeatureCountError, InputError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import diffhash as dh
-from benchmarks import evaluation, refined_time
+from benchmarks import evaluation, pair_scatter, refined_time
 
 
 def test_sorting_gives_the_same_mean_average_precision_without_ties():
@@ -36,3 +36,27 @@ def test_made_up_embeddings_share_something():
     a, b = ((X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T for X in views.values())
     above = np.triu_indices(400, 1)
     assert np.corrcoef(a[above], b[above])[0, 1] > 0.2
+
+
+def test_scatter_tells_models_that_differ_from_objects_that_differ():
+    """Noise of each object is in the figures, and not in the estimate for the models."""
+    rng = np.random.default_rng(0)
+    noise = 0.3 * rng.standard_normal((400, 100))
+
+    of_figures, of_models = pair_scatter.scatter(0.5 + noise)
+    assert of_figures == pytest.approx(0.03, rel=0.15)
+    assert of_models < 0.01
+
+    better = 0.05 * rng.standard_normal((400, 1))
+    assert pair_scatter.scatter(0.5 + better + noise)[1] == pytest.approx(0.05, rel=0.15)
+
+
+def test_scatter_without_the_data_is_that_of_made_up_pairs(capsys, monkeypatch):
+    monkeypatch.delenv("DIFFHASH_DATA", raising=False)
+    monkeypatch.setattr(pair_scatter, "N_TRAIN", 60)
+    monkeypatch.setattr(pair_scatter, "N_TEST", 40)
+    pair_scatter.main(["--datasets", "aligned", "scene15", "--bits", "8", "--seeds", "2"])
+
+    out = capsys.readouterr().out
+    assert "aligned, 8 bits, 60 pairs, recall@10 of 40 objects: mean of 2 seeds" in out
+    assert "scene15: skipped, no scene15.npz" in out

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from .messages import InterruptedRunError, with_option_names
-from .options import OutputFlags, Views, refuse_options
+from .options import Featurizers, OutputFlags, Views, featurizers_by_name, refuse_options
 from .parsing import file_or_files_by_name, files_by_name
 from .printing import print_facts, print_json
 from .progress import StepBar
@@ -75,6 +75,7 @@ def add(
         ),
     ] = None,
     view: Views = None,
+    featurizer: Featurizers = None,
     ids: Annotated[
         list[str] | None,
         typer.Option(metavar="[NAME=]FILE", help="Ids of the rows (FILE#COLUMN).", rich_help_panel=_FEATURES),
@@ -120,6 +121,7 @@ def add(
                     thumbnails=thumbnails,
                     skip=skip,
                     encoding=encoding,
+                    featurizers=featurizers_by_name(featurizer),
                     replace=replace,
                     progress=progress,
                 )
@@ -130,6 +132,7 @@ def add(
                     views,
                     ids=file_or_files_by_name(ids, list(views), "--ids"),
                     payloads=file_or_files_by_name(payload, list(views), "--payload"),
+                    featurizers=featurizers_by_name(featurizer),
                     replace=replace,
                     progress=progress,
                 )

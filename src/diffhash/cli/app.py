@@ -14,6 +14,7 @@ from ..workflows.options import OptionError
 from .add import add
 from .bench import bench
 from .build import build
+from .compare import compare
 from .copy import copy
 from .delete import delete
 from .demo import demo
@@ -65,6 +66,7 @@ for _command in (
     extend,
     encode,
     evaluate,
+    compare,
     export,
     copy,
     info,

@@ -10,6 +10,7 @@ import typer
 from ..workflows.options import SAMPLE, PictureKind
 from .messages import InterruptedRunError, with_option_names
 from .options import (
+    Featurizers,
     LearningFlags,
     Negatives,
     OutputFlags,
@@ -17,6 +18,7 @@ from .options import (
     PairFlags,
     Sample,
     Views,
+    featurizers_by_name,
     refuse_options,
 )
 from .parsing import file_or_files_by_name, files_by_name
@@ -99,6 +101,7 @@ def build(
         ),
     ] = None,
     view: Views = None,
+    featurizer: Featurizers = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -144,6 +147,8 @@ def build(
 
         diffhash build --images photos --captions captions.csv -o photos.dh
 
+        diffhash build --images photos --captions captions.csv --featurizer text=minilm.json -o photos.dh
+
         diffhash build --view a=a.npy --view b=b.npy --payload rows.csv -o ab.dh
 
         diffhash build --view a=a.npy --view b=b.npy --pairs pairs.csv -o ab.dh
@@ -184,6 +189,7 @@ def build(
                     skip=skip,
                     encoding=encoding,
                     learning=options,
+                    featurizers=featurizers_by_name(featurizer),
                     overwrite=overwrite,
                     progress=progress,
                 )
@@ -198,6 +204,7 @@ def build(
                     learning=options if model is None else None,
                     words=words or (),
                     fused=fused,
+                    featurizers=featurizers_by_name(featurizer),
                     overwrite=overwrite,
                     progress=progress,
                 )

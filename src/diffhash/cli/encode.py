@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import OutputFlags, Overwrite, Scheduler, refuse_options
+from .options import Featurizers, OutputFlags, Overwrite, Scheduler, featurizers_by_name, refuse_options
 from .parsing import file_or_files_by_name, files_by_name
 from .printing import megabytes, print_facts, print_json
 from .progress import StepBar
@@ -52,6 +52,7 @@ def encode(
             help="Modality of the features. Default: the one with that many features.", show_default=False
         ),
     ] = None,
+    featurizer: Featurizers = None,
     scheduler: Scheduler = None,
     overwrite: Overwrite = False,
     output: OutputFlags,
@@ -80,19 +81,30 @@ def encode(
     if scheduler is not None:
         if features is None:
             raise typer.BadParameter("--scheduler goes with FEATURES of one modality")
+        if featurizer:
+            raise typer.BadParameter(
+                "--featurizer does not go with --scheduler, which reads folders of features"
+            )
         _encode_shards(model, features, out, scheduler, modality, overwrite, output)
         return
+    own = featurizers_by_name(featurizer)
     from .. import workflows
 
     with StepBar() as progress:
         if features is None:
             by_name = file_or_files_by_name(ids, list(views), "--ids")
             result = workflows.encode_fused(
-                model, views, out, ids=by_name, overwrite=overwrite, progress=progress
+                model, views, out, ids=by_name, featurizers=own, overwrite=overwrite, progress=progress
             )
         else:
             result = workflows.encode(
-                model, features, out, modality=modality, overwrite=overwrite, progress=progress
+                model,
+                features,
+                out,
+                modality=modality,
+                featurizers=own,
+                overwrite=overwrite,
+                progress=progress,
             )
     facts = {
         "codes": str(result.path),

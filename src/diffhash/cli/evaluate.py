@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import OutputFlags, PairFlags, Seed, Views
+from .options import Featurizers, OutputFlags, PairFlags, Seed, Views, featurizers_by_name
 from .parsing import files_by_name
 from .printing import print_json, print_table
 from .progress import StepBar
@@ -26,6 +26,7 @@ def evaluate(
         typer.Argument(metavar="[MODEL]", help="A model (.dhm) or a collection (.dh); with --view."),
     ] = None,
     view: Views = None,
+    featurizer: Featurizers = None,
     codes: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=FILE", help="Codes of one modality, in place of a model and views."),
@@ -94,6 +95,7 @@ def evaluate(
             fused=fused,
             queries=queries,
             seed=seed,
+            featurizers=featurizers_by_name(featurizer),
             progress=progress,
         )
     if output.as_json:

@@ -8,7 +8,17 @@ from typing import Annotated
 import typer
 
 from ..workflows.options import SAMPLE
-from .options import Negatives, OutputFlags, Overwrite, PairFlags, Sample, Seed, Views
+from .options import (
+    Featurizers,
+    Negatives,
+    OutputFlags,
+    Overwrite,
+    PairFlags,
+    Sample,
+    Seed,
+    Views,
+    featurizers_by_name,
+)
 from .parsing import files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json, yes_or_no
 from .progress import StepBar
@@ -22,6 +32,7 @@ def extend(
         str, typer.Argument(metavar="MODEL", help="A model (.dhm), or a collection (.dh) with its model.")
     ],
     view: Views = None,
+    featurizer: Featurizers = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -83,6 +94,7 @@ def extend(
             pair_files=pair_files,
             sample=sample,
             seed=seed,
+            featurizers=featurizers_by_name(featurizer),
             overwrite=overwrite,
             progress=progress,
         )

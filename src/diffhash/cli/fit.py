@@ -7,7 +7,18 @@ from typing import Annotated
 
 import typer
 
-from .options import FitSample, LearningFlags, Negatives, OutputFlags, Overwrite, PairFlags, Scheduler, Views
+from .options import (
+    Featurizers,
+    FitSample,
+    LearningFlags,
+    Negatives,
+    OutputFlags,
+    Overwrite,
+    PairFlags,
+    Scheduler,
+    Views,
+    featurizers_by_name,
+)
 from .parsing import files_by_name
 from .printing import megabytes, modalities_line, print_facts, print_json, yes_or_no
 from .progress import StepBar
@@ -22,6 +33,7 @@ def fit(
         Path, typer.Option("--out", "-o", metavar="FILE", help="Where to write the model (.dhm).")
     ],
     view: Views = None,
+    featurizer: Featurizers = None,
     pairs: PairFlags,
     negatives: Negatives = None,
     learning: LearningFlags,
@@ -44,6 +56,9 @@ def fit(
 
         diffhash fit --view a=a.npy --view b=b.npy --view c=c.npy -o abc.dhm
 
+        diffhash fit --view image=rows.csv#file --view text=rows.csv#caption --featurizer image=picture
+        --featurizer text=my_package:MiniLM -o model.dhm
+
         diffhash fit --scheduler local --method diff --view a=a/ --view b=b/ -o ab.dhm
     """
     views = files_by_name(view, "--view")
@@ -51,12 +66,21 @@ def fit(
         raise typer.BadParameter("at least one --view NAME=FILE is needed")
     pair_files = pairs.files(list(views), negatives)
     options = learning.options(sample)
+    featurizers = featurizers_by_name(featurizer)
+    if scheduler is not None and featurizers:
+        raise typer.BadParameter("--featurizer does not go with --scheduler, which reads folders of features")
     from .. import workflows
 
     with StepBar() as progress:
         if scheduler is None:
             result = workflows.fit(
-                views, out, pair_files=pair_files, learning=options, overwrite=overwrite, progress=progress
+                views,
+                out,
+                pair_files=pair_files,
+                learning=options,
+                featurizers=featurizers,
+                overwrite=overwrite,
+                progress=progress,
             )
         else:
             from .. import cluster

@@ -14,6 +14,7 @@ class InterruptedRunError(Exception):
 #: Parameters whose options have other names, or that are arguments.
 _OTHER_NAMES = {
     "k": "-k",
+    "featurizers": "--featurizer",
     "learning": "--method, --bits, --set, --sample and --seed",
     "model": "MODEL",
     "n_bits": "--bits",
@@ -27,7 +28,7 @@ _OTHER_NAMES = {
 _SAME_NAMES = (
     "aligned calibrate caption_column codes encodes_as encoding file_column format fused ids image images into item "
     "kind labels method metric modality negatives out overwrite pairs queries replace resume sample scheduler seed "
-    "skip vector words"
+    "skip test vector words"
 )
 _OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES.split()} | _OTHER_NAMES
 

@@ -11,9 +11,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from ..workflows.options import MAX_BITS, LearningOptions, MethodName, PairFiles
-from .parsing import file_or_files_by_couple, file_or_files_by_name, parse_settings
+from .parsing import file_or_files_by_couple, file_or_files_by_name, files_by_name, parse_settings
 
 __all__ = [
+    "Featurizers",
     "FitSample",
     "LearningFlags",
     "Negatives",
@@ -24,6 +25,7 @@ __all__ = [
     "Scheduler",
     "Seed",
     "Views",
+    "featurizers_by_name",
     "refuse_options",
     "takes_groups",
 ]
@@ -36,7 +38,8 @@ Views = Annotated[
     typer.Option(
         "--view",
         metavar="NAME=FILE",
-        help="Features of one modality: .npy, .npz#array, .parquet, .csv or .jsonl (#column). Repeat for each.",
+        help="Features of one modality: .npy, .npz#array, .parquet, .csv or .jsonl (#column). Repeat for each. With "
+        "--featurizer also a column of texts, or of names of pictures.",
     ),
 ]
 Negatives = Annotated[
@@ -66,6 +69,15 @@ FitSample = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.", rich_help_panel=_LEARNING)]
+Featurizers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--featurizer",
+        metavar="NAME=FEATURIZER",
+        help="Turns raw texts or pictures of a modality into features: package:Name, the name of an installed one, or "
+        "a file of settings (.json). Repeat for more.",
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an existing file of the same kind.")]
 
 
@@ -174,6 +186,11 @@ class LearningFlags:
         return LearningOptions(
             self.method, self.bits, sample, self.seed, parse_settings(self.settings), self.calibrate
         )
+
+
+def featurizers_by_name(values: list[str] | None) -> dict[str, str] | None:
+    """``--featurizer`` options for a workflow; None if there are none."""
+    return files_by_name(values, "--featurizer", "FEATURIZER") or None
 
 
 def refuse_options(context: typer.Context, names: str, reason: str) -> None:

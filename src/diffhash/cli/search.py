@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..workflows.options import THUMBNAIL, Ranking
-from .options import OutputFlags, refuse_options
+from .options import Featurizers, OutputFlags, featurizers_by_name, refuse_options
 from .parsing import files_by_name, parse_where
 from .printing import print_json, print_table
 from .terminal import echo, shown
@@ -87,6 +87,7 @@ def search(
             show_default=False,
         ),
     ] = None,
+    featurizer: Featurizers = None,
     open_page: Annotated[
         bool, typer.Option("--open", help="Write a page with the pictures, and open it on a terminal.")
     ] = False,
@@ -128,6 +129,7 @@ def search(
         "max_false_matches": max_false_matches,
         "rank": rank.value,
         "words": words,
+        "featurizers": featurizers_by_name(featurizer),
     }
     from .. import workflows
 

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from .options import Featurizers, featurizers_by_name
+
 __all__ = ["serve"]
 
 _WHO = "Who may ask"
@@ -28,6 +30,7 @@ def serve(
     writable: Annotated[
         bool, typer.Option("--writable", help="Objects can be added, replaced and deleted.")
     ] = False,
+    featurizer: Featurizers = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     token_file: Annotated[
         Path | None,
@@ -139,7 +142,7 @@ def serve(
             seconds=timeout,
         ),
     }
-    run(address, ServeSettings(**settings))
+    run(address, ServeSettings(**settings), featurizers=featurizers_by_name(featurizer))
 
 
 def _token(file: Path | None, variable: str) -> str | None:

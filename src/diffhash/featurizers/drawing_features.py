@@ -57,6 +57,7 @@ class DrawingFeatures(ParametersMixin):
     """
 
     kind: ClassVar[str] = "drawing"
+    takes: ClassVar[str] = "pictures"
     #: Side in pixels of the pictures in which lines are looked for.
     resolution: ClassVar[int] = 96
 

@@ -58,6 +58,7 @@ class HogFeatures(ParametersMixin):
     """
 
     kind: ClassVar[str] = "hog"
+    takes: ClassVar[str] = "pictures"
 
     def __init__(
         self,

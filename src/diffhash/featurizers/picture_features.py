@@ -62,6 +62,7 @@ class PictureFeatures(ParametersMixin):
     """
 
     kind: ClassVar[str] = "picture"
+    takes: ClassVar[str] = "pictures"
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from .picture_opening import open_picture, short_reason
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["read_picture", "read_pictures", "require_pillow"]
+__all__ = ["picture_items", "read_picture", "read_pictures", "require_pillow"]
 
 
 def require_pillow(caller: str) -> None:
@@ -67,7 +67,7 @@ def read_pictures(raw: Any, *, size: int, mode: Literal["L", "RGB"], caller: str
     (2, 32, 32, 3)
     """
     require_pillow(caller)
-    items = _as_items(raw, caller)
+    items = picture_items(raw, caller)
     shape = (len(items), size, size) if mode == "L" else (len(items), size, size, 3)
     pictures = np.empty(shape, dtype=np.uint8)
     for number, item in enumerate(items):
@@ -76,31 +76,41 @@ def read_pictures(raw: Any, *, size: int, mode: Literal["L", "RGB"], caller: str
 
 
 def read_picture(
-    item: Any, number: int = 0, *, size: int, mode: Literal["L", "RGB"], caller: str
+    item: Any,
+    number: int = 0,
+    *,
+    size: int,
+    mode: Literal["L", "RGB"],
+    caller: str,
+    crop: float | None = None,
 ) -> NDArray[np.uint8]:
-    """Read one picture. Error messages name its file, or its ``number`` in the list."""
+    """Read one picture. Error messages name its file, or its ``number`` in the list.
+
+    With ``crop`` the square in its middle is used, whose side is this share of the shorter side.
+    """
     if isinstance(item, str | bytes | os.PathLike):
         with open_picture(item, size, caller=caller, name=f"picture {number}") as image:
-            return _resized(image, size, mode)
+            return _resized(image, size, mode, crop)
     who = f"{caller}: picture {number}"
     if isinstance(item, np.ndarray):
         _check_array(item, who)
-        if item.shape == (size, size) and mode == "L":
+        if item.shape == (size, size) and mode == "L" and crop is None:
             return np.asarray(item, dtype=np.uint8)
         import PIL.Image
 
-        return _resized(PIL.Image.fromarray(np.ascontiguousarray(item)), size, mode)
+        return _resized(PIL.Image.fromarray(np.ascontiguousarray(item)), size, mode, crop)
     if not hasattr(item, "convert") or not hasattr(item, "getbbox"):
         raise InputError(
             f"{who} must be a path, bytes, a Pillow image or a uint8 array, got {type(item).__name__}."
         )
     try:
-        return _resized(item, size, mode)
+        return _resized(item, size, mode, crop)
     except Exception as error:  # Pillow decodes only now, and raises errors of many kinds
         raise InputError(f"{who} cannot be read ({short_reason(error)}).") from error
 
 
-def _as_items(raw: Any, caller: str) -> list[Any]:
+def picture_items(raw: Any, caller: str) -> list[Any]:
+    """The pictures of a list or a batch."""
     if isinstance(raw, str | bytes | os.PathLike) or hasattr(raw, "getbbox"):
         raise InputError(f"{caller}: expected a list of pictures, got a single one. Write [picture].")
     if isinstance(raw, np.ndarray):
@@ -125,10 +135,16 @@ def _check_array(item: NDArray[Any], who: str) -> None:
         )
 
 
-def _resized(image: PIL.Image.Image, size: int, mode: Literal["L", "RGB"]) -> NDArray[np.uint8]:
+def _resized(
+    image: PIL.Image.Image, size: int, mode: Literal["L", "RGB"], crop: float | None = None
+) -> NDArray[np.uint8]:
     import PIL.Image
 
     image = opaque_picture(image)
+    if crop is not None:
+        side = max(1, round(crop * min(image.size)))
+        left, top = (image.width - side) // 2, (image.height - side) // 2
+        image = image.crop((left, top, left + side, top + side))
     if image.mode == "1":
         image = image.convert("L")
     # Grey becomes colour after it was reduced: the values are the same, and the large picture is not copied.

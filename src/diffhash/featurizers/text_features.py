@@ -64,6 +64,7 @@ class TfidfFeatures(ParametersMixin):
     """
 
     kind: ClassVar[str] = "tfidf"
+    takes: ClassVar[str] = "text"
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -38,7 +38,7 @@ class TableFile(ABC):
     def _places_and_rows(self) -> Iterator[tuple[str, Row]]:
         """What :meth:`places_and_rows` yields; it may raise any error for a damaged file."""
 
-    def places_and_rows(self) -> Iterator[tuple[str, Row]]:
+    def places_and_rows(self) -> Generator[tuple[str, Row]]:
         """Yield rows with their places, for messages.
 
         In text files a place is a line, counted from 1 as editors do, with the header: "line 2". Other files

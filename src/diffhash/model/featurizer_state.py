@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DiffhashError, ModelFileError, ParameterError
-from ..featurizers.base import Featurizer, checked_state
+from ..errors import DiffhashError, FeaturizerMismatchError, ModelFileError, ParameterError
+from ..featurizers.base import Featurizer, checked_state, state_hash
+from ..featurizers.named import make_featurizer, named_featurizer
 from ..featurizers.registry import BUILT_IN, featurizer_from_state
 from ..validation import known_modality
 from .hash_model import AbsentFeaturizer, HashModel
@@ -64,14 +67,25 @@ def add_featurizers(model: HashModel, given: Mapping[str, Any] | None, *, caller
     ----------
     model : HashModel
     given : dict by modality, or None
-        Objects, or classes that are made from the state in ``model.absent_featurizers``.
+        Objects, classes that are made from the state in ``model.absent_featurizers``, or names, see
+        :func:`~diffhash.featurizers.load_featurizer`.
     caller : str
         Prefix of error messages.
     """
     featurizers, absent = dict(model.featurizers), dict(model.absent_featurizers)
+    expected = dict[str, AbsentFeaturizer]()
     for modality, own in _checked_given(given, model.modalities, caller).items():
-        featurizers[modality] = _own(own, absent.pop(modality, None), modality, caller)
-    return replace(model.with_featurizers(featurizers, caller=caller), absent_featurizers=absent)
+        kept = absent.pop(modality, None)
+        if kept is None and modality in featurizers:
+            known = featurizers[modality]
+            kept = AbsentFeaturizer(known.kind, *checked_state(known, modality, caller=caller))
+        featurizers[modality] = _own(own, kept, modality, caller)
+        if kept is not None:
+            expected[modality] = kept
+    changed = model.with_featurizers(featurizers, caller=caller)
+    for modality, kept in expected.items():
+        check_same_state(featurizers[modality], kept, modality, caller=caller)
+    return replace(changed, absent_featurizers=absent)
 
 
 def _built_in(kept: AbsentFeaturizer, modality: str, n_features: int) -> Featurizer:
@@ -103,17 +117,59 @@ def _checked_given(given: Any, modalities: tuple[str, ...], caller: str) -> Mapp
 
 
 def _own(own: Any, kept: AbsentFeaturizer | None, modality: str, caller: str) -> Any:
-    """The featurizer that was given; if a class was given, it is made from the state in the file."""
+    """The featurizer that was given. A class is made from the state in the file, a name is looked up."""
+    settings: dict[str, Any] | None = None
+    named = isinstance(own, str | os.PathLike)
+    if named:
+        own, settings = named_featurizer(own)
     if kept is not None and getattr(own, "kind", kept.kind) != kept.kind:
-        raise ParameterError(
+        raise FeaturizerMismatchError(
             f"{caller}: the model was saved with a featurizer of kind {kept.kind!r} for modality {modality!r}, "
             f"got one of kind {own.kind!r}."
         )
-    if not isinstance(own, type):
-        return own
-    if kept is None or not hasattr(own, "from_state"):
-        raise ParameterError(
-            f"{caller}: the file holds no state from which {own.__name__} could be made for modality {modality!r}. "
-            "Pass an object instead of the class."
-        )
-    return own.from_state(kept.parameters, kept.arrays)
+    if isinstance(own, type):
+        if kept is not None and settings is None and hasattr(own, "from_state"):
+            own = own.from_state(kept.parameters, kept.arrays)
+        elif named:
+            own = make_featurizer(own, settings or {})
+        else:
+            raise ParameterError(
+                f"{caller}: the file holds no state from which {own.__name__} could be made for modality "
+                f"{modality!r}. Pass an object instead of the class."
+            )
+    return own
+
+
+def check_same_state(featurizer: Any, kept: AbsentFeaturizer, modality: str, *, caller: str) -> None:
+    """Raise unless a featurizer has the state that the model was saved with: other features give useless codes."""
+    parameters, arrays = checked_state(featurizer, modality, caller=caller)
+    given, expected = state_hash(featurizer.kind, parameters, arrays), state_hash(*kept)
+    if given == expected:
+        return
+    changed = _differences(parameters, kept.parameters)
+    changed += [
+        name for name in sorted({*arrays, *kept.arrays}) if not _same(arrays.get(name), kept.arrays.get(name))
+    ]
+    raise FeaturizerMismatchError(
+        f"{caller}: the model was learned with another featurizer of kind {kept.kind!r} for modality {modality!r} "
+        f"(hash {expected[:12]}, got {given[:12]}). What differs: {', '.join(changed)}. Give the one that made the "
+        "features, or learn the model again."
+    )
+
+
+def _differences(given: Mapping[str, Any], kept: Mapping[str, Any]) -> list[str]:
+    """Parameters that differ, for people."""
+    found = []
+    for name in sorted({*given, *kept}):
+        if given.get(name) != kept.get(name):
+            found.append(f"{name} (the model has {_shown(kept.get(name))}, got {_shown(given.get(name))})")
+    return found
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 24 else f"{text[:14]}…"
+
+
+def _same(a: NDArray[Any] | None, b: NDArray[Any] | None) -> bool:
+    return a is not None and b is not None and a.dtype == b.dtype and np.array_equal(a, b)

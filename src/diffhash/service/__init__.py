@@ -6,12 +6,20 @@ queries share one pass over the codes (:mod:`.batching`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from .settings import Limits, ServeSettings
 
 __all__ = ["Limits", "ServeSettings", "serve"]
 
 
-def serve(address: str, settings: ServeSettings | None = None) -> None:
+def serve(
+    address: str,
+    settings: ServeSettings | None = None,
+    *,
+    featurizers: Mapping[str, Any] | None = None,
+) -> None:
     """Serve a store over HTTP until the process gets SIGINT or SIGTERM.
 
     Parameters
@@ -20,6 +28,9 @@ def serve(address: str, settings: ServeSettings | None = None) -> None:
         A collection (.dh), or the address of another store.
     settings : ServeSettings, optional
         By default it listens on 127.0.0.1:8080 and does not write.
+    featurizers : dict by modality, optional
+        Featurizers of your own that the model was learned with: objects, or names
+        (:func:`~diffhash.featurizers.load_featurizer`).
 
     Raises
     ------
@@ -30,4 +41,4 @@ def serve(address: str, settings: ServeSettings | None = None) -> None:
     """
     from .server import run
 
-    run(address, settings or ServeSettings())
+    run(address, settings or ServeSettings(), featurizers)

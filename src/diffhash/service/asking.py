@@ -11,6 +11,7 @@ import orjson
 
 from ..codes import code_bytes
 from ..errors import InputError, ParameterError
+from ..featurizers.base import recognized, takes_texts
 from ..stores import Hit
 from ..stores.fused_objects import Features
 from ..types import CodeArray
@@ -18,7 +19,6 @@ from ..workflows.query_notes import (
     filter_notes,
     no_match_reason,
     raw_modalities,
-    takes_words,
     usual_modalities,
     why_nothing,
     word_notes,
@@ -176,7 +176,7 @@ def ask_item(store: Any, request: SearchRequest, k: int) -> Answer:
 def ask_texts(store: Any, request: Options, texts: list[str], k: int) -> list[Answer]:
     """Search with texts: by their codes, and by the words of captions if the store keeps them."""
     fields = store.word_fields
-    texts_known = store.has_model and any(map(takes_words, store.model.featurizers.values()))
+    texts_known = store.has_model and any(map(takes_texts, store.model.featurizers.values()))
     if not texts_known and fields and request.words is not False and request.modality is None:
         found = store.search_words(texts, into=request.into, k=k, where=request.where)
         known = [False] * len(texts)
@@ -186,7 +186,7 @@ def ask_texts(store: Any, request: Options, texts: list[str], k: int) -> list[An
         found = store.search_raw(
             texts, modality=modality, **_options(request, k), rank=request.rank, words=request.words
         )
-        known = store.model.featurizers[modality].recognizes(texts)
+        known = recognized(store.model.featurizers[modality], texts).tolist()
     answers = []
     for text, hits, is_known in zip(texts, found, known, strict=True):
         match = store.match_words(text) if fields and request.words is not False else None

@@ -14,6 +14,7 @@ import orjson
 
 from ..errors import ParameterError
 from ..featurizers import DrawingFeatures
+from ..featurizers.base import recognized
 from ..featurizers.strokes import read_strokes
 from ..stores import Hit
 from ..types import CodeArray, FloatArray
@@ -179,7 +180,7 @@ def _encoded(
     if not store.has_model or not raw_modalities(store.model, words=words):
         return None, None
     name = check_text_modality(store, options.modality, words=words)
-    if words and not store.model.featurizers[name].recognizes([query])[0]:
+    if words and not recognized(store.model.featurizers[name], [str(query)])[0]:
         return name, None
     return name, store.model.encode_raw([query], modality=name)[0]
 

@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -32,14 +32,14 @@ _KEEP_ALIVE = 30
 _BACKLOG = 2048
 
 
-def run(address: str, settings: ServeSettings) -> None:
+def run(address: str, settings: ServeSettings, featurizers: Mapping[str, Any] | None = None) -> None:
     """Serve a store until the process gets SIGINT or SIGTERM; see :func:`diffhash.service.serve`."""
     _check_installed()
     from .logs import set_up_logs
 
     listener = listen(settings)
     try:
-        server = make_server(address, settings, listener)
+        server = make_server(address, settings, listener, featurizers)
         set_up_logs()
         # uvicorn sends itself the signal again after it has stopped, which would end the process with an error.
         for number in (signal.SIGINT, signal.SIGTERM):
@@ -65,7 +65,12 @@ def _check_installed() -> None:
         )
 
 
-def make_server(address: str, settings: ServeSettings, listener: socket.socket) -> uvicorn.Server:
+def make_server(
+    address: str,
+    settings: ServeSettings,
+    listener: socket.socket,
+    featurizers: Mapping[str, Any] | None = None,
+) -> uvicorn.Server:
     """Open a store and make the server; ``server.run(sockets=[listener])`` runs it."""
     import uvicorn
 
@@ -77,9 +82,12 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
     from .serving_store import ServedStore
     from .state import State
 
+    own = _load_once(featurizers)
+
     def open_again() -> Any:
         # A database must not work for longer on a statement than anybody waits for the answer.
-        return open_store(address, writable=settings.writable, timeout=settings.limits.seconds)
+        seconds = settings.limits.seconds
+        return open_store(address, writable=settings.writable, featurizers=own, timeout=seconds)
 
     state = State(ServedStore(open_again), settings)
     routes = make_routes(state)
@@ -120,6 +128,16 @@ def make_server(address: str, settings: ServeSettings, listener: socket.socket) 
 
     routes.router.lifespan_context = lifespan
     return server
+
+
+def _load_once(featurizers: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Featurizers with settings as objects: they are not read again when a store is opened again."""
+    from ..featurizers import load_featurizer
+
+    def load(given: Any) -> Any:
+        return load_featurizer(given) if str(given).endswith(".json") else given
+
+    return None if featurizers is None else {name: load(given) for name, given in featurizers.items()}
 
 
 def _name_of(host: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from ..errors import InputError, NotFittedError, ParameterError
+from ..featurizers.base import recognized, takes_texts
 from ..model import HashModel
 from ..model.fused_codes import FusedCodes
 from ..types import BoolArray, CodeArray
@@ -136,11 +137,10 @@ def fuse_queries(
 
 def _known_rows(model: HashModel, modality: str, given: Any) -> BoolArray:
     """Which raw objects the featurizer of a modality can say something about."""
-    recognizes = getattr(model.featurizers.get(modality), "recognizes", None)
-    if recognizes is None or not _are_texts(given):
+    if not _are_texts(given):
         given = given.rows if isinstance(given, Features) else given
         return np.ones(len(given) if hasattr(given, "__len__") else 1, dtype=np.bool_)
-    return np.asarray(recognizes(given), dtype=np.bool_)
+    return recognized(model.featurizers.get(modality), given)
 
 
 def texts_of_query(model: HashModel, raw: Any) -> tuple[str, ...] | None:
@@ -154,7 +154,7 @@ def texts_of_query(model: HashModel, raw: Any) -> tuple[str, ...] | None:
             (
                 given
                 for name, given in raw.items()
-                if hasattr(model.featurizers.get(name), "recognizes") and _are_texts(given)
+                if takes_texts(model.featurizers.get(name)) and _are_texts(given)
             ),
             None,
         )

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from ..errors import ParameterError
+from ..featurizers.base import recognized, takes_texts
 from ..model import HashModel
 from ..native import pack_signs
 from ..types import CodeArray, FloatArray
@@ -366,12 +367,12 @@ class HashedStore(ABC):
 
 
 def _silent(model: HashModel, query: Any, options: SearchOptions) -> tuple[bool, ...] | None:
-    """Which queries the featurizer knows nothing of, so that their codes say nothing; None if it cannot tell."""
+    """Which queries the featurizer knows nothing of, so that their codes say nothing; None if they are not texts."""
     if options.texts is None:
         return None
     if isinstance(query, Mapping):
         return (False,) * len(options.texts)  # the other modalities say something
-    recognizes = getattr(model.featurizers.get(options.modality or ""), "recognizes", None)
-    if recognizes is None:
+    featurizer = model.featurizers.get(options.modality or "")
+    if not takes_texts(featurizer):
         return None
-    return tuple(not known for known in recognizes(options.texts))
+    return tuple(not known for known in recognized(featurizer, options.texts))

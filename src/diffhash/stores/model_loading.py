@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -212,9 +212,5 @@ def check_featurizers(featurizers: Any, modalities: tuple[str, ...], *, caller: 
 
 
 def with_own_featurizers(model: HashModel, featurizers: Mapping[str, Any], *, caller: str) -> HashModel:
-    """The model with the user's own featurizers, as objects, in addition to those that it has."""
-    if not featurizers:
-        return model
-    absent = {m: state for m, state in model.absent_featurizers.items() if m not in featurizers}
-    changed = model.with_featurizers({**model.featurizers, **featurizers}, caller=caller)
-    return replace(changed, absent_featurizers=absent)
+    """The model with the user's own featurizers, as objects or names, in addition to those that it has."""
+    return add_featurizers(model, featurizers, caller=caller) if featurizers else model

@@ -14,6 +14,7 @@ from ..lazy_imports import lazy_getattr
 
 if TYPE_CHECKING:
     from .adding import add_features, add_folder
+    from .comparing import CompareResult, compare
     from .copying import copy
     from .duplicating import duplicates
     from .encoding import encode, encode_fused
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from .upgrading import upgrade
 
 _OWNERS = {
+    "comparing": ["CompareResult", "compare"],
     "copying": ["copy"],
     "duplicating": ["duplicates"],
     "adding": ["add_features", "add_folder"],
@@ -103,6 +105,7 @@ __all__ = [
     "AddResult",
     "BuildResult",
     "CalibrationCheck",
+    "CompareResult",
     "CopyResult",
     "DeleteResult",
     "Direction",
@@ -132,6 +135,7 @@ __all__ = [
     "add_folder",
     "build_features",
     "build_folder",
+    "compare",
     "copy",
     "delete",
     "duplicates",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from typing import Any
 
 from ..errors import InputFileError
-from ..featurizers import HogFeatures, PictureFeatures
-from ..files import encode_file, list_pictures, open_features
+from ..featurizers.base import takes_pictures, takes_texts
+from ..files import Source, encode_file, list_pictures
+from ..files.raw_features import has_raw_objects
 from ..model import HashModel
 from ..stores import Collection
 from ..stores.engine_store import EngineStore
@@ -18,15 +18,16 @@ from .captions import CaptionedPictures, read_captions
 from .feature_files import naming_bad_rows
 from .folder_rows import caption_rows, object_ids, old_captions, picture_rows
 from .kept_work import InterruptedBuild
-from .model_files import open_store
+from .model_files import load_model, open_store
 from .new_collection import Rows, add_rows, rows_of
 from .object_rows import ObjectRows
-from .options import FileName, FileNames, OptionError, PictureKind, check_files, files_by_modality
+from .options import FileName, FileNames, OptionError, check_files, files_by_modality
 from .pair_files import read_row_ids
 from .payloads import read_payloads
 from .picture_reader import PictureReader
 from .progress import Progress, StepCounter
 from .results import AddResult, shown_path
+from .view_files import Featurizers, open_views
 
 __all__ = ["add_features", "add_folder"]
 
@@ -41,6 +42,7 @@ def add_folder(
     thumbnails: bool = True,
     skip: bool = False,
     encoding: str | None = None,
+    featurizers: Featurizers | None = None,
     replace: bool = False,
     progress: Progress | None = None,
 ) -> AddResult:
@@ -56,6 +58,8 @@ def add_folder(
         :func:`build_folder` has made.
     images, captions, file_column, caption_column, thumbnails, skip, encoding
         As for :func:`build_folder`.
+    featurizers : dict by modality, optional
+        Featurizers of your own that the model was learned with. They are checked by their hash.
     replace : bool
         Replace objects that exist already, with all of their captions. By default they are an error, and nothing
         is added.
@@ -74,17 +78,13 @@ def add_folder(
             skip=skip,
             encoding=encoding,
         )
-    with open_store(collection, writable=True) as store:
-        image, text = _modality_of(store.model, ("hog", "picture"), "pictures"), ""
+    with open_store(collection, writable=True, featurizers=featurizers) as store:
+        image, text = _modality_of(store.model, takes_pictures, "pictures"), ""
         if data.captions:
-            text = _modality_of(store.model, ("tfidf",), "words")
+            text = _modality_of(store.model, takes_texts, "words")
         if not replace:
             _check_new(store, object_ids(data))
-        featurizer = store.model.featurizers[image]
-        assert isinstance(featurizer, HogFeatures | PictureFeatures)
-        kind = PictureKind.drawing if isinstance(featurizer, HogFeatures) else PictureKind.photo
-        reader = PictureReader(data.pictures, kind, thumbnails, skip)
-        reader.featurizer = featurizer
+        reader = PictureReader(data.pictures, store.model.featurizers[image], thumbnails, skip)
         counter = StepCounter(progress, "adding pictures", len(data.pictures), "pictures")
         stored = _Stored(store, replace)
         known = {value for value in object_ids(data) if value in store} if replace else set()
@@ -115,6 +115,7 @@ def add_features(
     *,
     ids: FileNames | None = None,
     payloads: FileNames | None = None,
+    featurizers: Featurizers | None = None,
     replace: bool = False,
     progress: Progress | None = None,
 ) -> AddResult:
@@ -129,6 +130,9 @@ def add_features(
         Ids of the rows. By default the next whole numbers, if the ids of the collection are numbers.
     payloads : table, or tables by modality, optional
         What to store with each row.
+    featurizers : dict by modality, optional
+        Featurizers of your own that the model was learned with. They are checked by their hash.
+        Views may then be columns of texts, or of names of pictures.
     replace : bool
         Replace objects that exist already. By default they are an error, and nothing is added.
     progress : function, optional
@@ -148,7 +152,9 @@ def add_features(
     """
     start = time.perf_counter()
     check_files(views, "views")
-    files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+    raw = any(has_raw_objects(Source.parse(source)) for source in views.values())
+    known = load_model(collection, featurizers).featurizers if raw or featurizers else {}
+    files = open_views(views, known, progress)
     n_rows = {name: file.count() for name, file in files.items()}
     if len(set(n_rows.values())) > 1:
         counts = ", ".join(f"{name} {n:,}" for name, n in n_rows.items())
@@ -209,13 +215,19 @@ def _remove_old_captions(store: Collection | EngineStore, data: CaptionedPicture
     """Remove captions that replaced pictures had, and no longer have."""
     uncaptioned, surplus = old_captions(store, data)
     for name, featurizer in store.model.featurizers.items():
-        if featurizer.kind == "tfidf":
+        if takes_texts(featurizer):
             store.delete(uncaptioned, modality=name)
     store.delete(surplus)
 
 
-def _modality_of(model: HashModel, kinds: tuple[str, ...], what: str) -> str:
-    found = [name for name, featurizer in model.featurizers.items() if featurizer.kind in kinds]
+def _modality_of(model: HashModel, takes: Callable[[Any], bool], what: str) -> str:
+    found = [name for name, featurizer in model.featurizers.items() if takes(featurizer)]
+    own = [name for name in model.absent_featurizers if name not in found]
+    if not found and own:
+        raise OptionError(
+            f"the model of this collection was learned with a featurizer of your own for {own[0]!r}. Give it: "
+            f"`featurizers` {own[0]}=..."
+        )
     if len(found) != 1:
         raise OptionError(
             f"the model of this collection does not take {what}. Compute features yourself, and add them with `views`"

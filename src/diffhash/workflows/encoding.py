@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..atomic_write import replacing
 from ..codes import code_bytes
-from ..files import IDS_FILE, CodesWriter, encode_file, open_features
+from ..files import IDS_FILE, CodesWriter, encode_file
 from ..model.fused_codes import number_objects
 from ..stores.sqlite.export import ids_path
 from .feature_files import naming_bad_rows
@@ -22,6 +21,7 @@ from .outputs import check_codes_output, check_output
 from .pair_files import ids_of_all_views, read_row_ids
 from .progress import Progress, StepCounter
 from .results import EncodeResult
+from .view_files import Featurizers, open_view, open_views
 
 __all__ = ["encode", "encode_fused"]
 
@@ -32,6 +32,7 @@ def encode(
     out: FileName,
     *,
     modality: str | None = None,
+    featurizers: Featurizers | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> EncodeResult:
@@ -45,6 +46,9 @@ def encode(
         The codes (.npy): uint8 of shape (rows, bytes).
     modality : str, optional
         By default the one with as many features as the file.
+    featurizers : dict by modality, optional
+        Featurizers of your own that the model was learned with. They are checked by their hash.
+        ``features`` may then be a column of texts, or of names of pictures, if ``modality`` is given.
     overwrite : bool
         Replace an existing file of codes.
     progress : function, optional
@@ -63,8 +67,9 @@ def encode(
     """
     out, _ = _outputs(out)
     check_codes_output(out, overwrite, [model, features])
-    loaded = load_model(model)
-    file = open_features(os.fspath(features))
+    loaded = load_model(model, featurizers)
+    featurizer = None if modality is None else loaded.featurizers.get(modality)
+    file = open_view(features, featurizer, modality or "", progress)
     modality = choose_modality(loaded, file, modality)
     start = time.perf_counter()
     counter = StepCounter(progress, f"encoding {modality}", file.n_rows)
@@ -88,6 +93,7 @@ def encode_fused(
     out: FileName,
     *,
     ids: FileNames | None = None,
+    featurizers: Featurizers | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> EncodeResult:
@@ -104,6 +110,9 @@ def encode_fused(
         Ids of the rows; rows with the same id are one object. The ids of the objects are written beside the codes,
         to a file that ends in ``.ids.npy``, in the order in which they first occur. By default row r of every view is
         one object.
+    featurizers : dict by modality, optional
+        Featurizers of your own that the model was learned with. They are checked by their hash.
+        Views may then be columns of texts, or of names of pictures.
     overwrite : bool
         Replace existing files.
     progress : function, optional
@@ -128,9 +137,9 @@ def encode_fused(
     check_codes_output(out, overwrite, inputs)
     if ids is not None:
         check_output(beside, overwrite, inputs, IDS_FILE)
-    loaded = load_model(model)
+    loaded = load_model(model, featurizers)
     check_calibrated(loaded, model)
-    files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+    files = open_views(views, loaded.featurizers, progress)
     for name, file in files.items():
         choose_modality(loaded, file, name)
     n_rows = {name: file.count() for name, file in files.items()}

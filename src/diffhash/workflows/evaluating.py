@@ -14,7 +14,7 @@ from ..errors import CalibrationError, InputError, InputFileError
 from ..evaluation import Evaluation, RankCorrelation, rank_correlation
 from ..evaluation import evaluate as evaluate_codes
 from ..evaluation.rank_correlation import METRICS
-from ..files import FeatureFile, encode_file, open_features, read_codes
+from ..files import FeatureFile, encode_file, read_codes
 from ..model import CoupleCalibration, HashModel
 from ..search.calibration import calibration_error, chance_at, false_match_limit
 from ..types import CodeArray, IntArray
@@ -27,6 +27,7 @@ from .pair_files import check_pair_files, read_pair_files
 from .progress import Progress, StepCounter
 from .row_relation import RowRelation
 from .search_results import CalibrationCheck, Direction, EvaluateResult
+from .view_files import Featurizers, open_views
 
 __all__ = ["FUSED", "evaluate"]
 
@@ -50,6 +51,7 @@ def evaluate(
     fused: bool = False,
     queries: int = 10_000,
     seed: int = 0,
+    featurizers: Featurizers | None = None,
     progress: Progress | None = None,
 ) -> EvaluateResult:
     """Measure retrieval from every modality into every other.
@@ -76,6 +78,9 @@ def evaluate(
         At most this many queries in each direction, drawn at random; 0 for all.
     seed : int
         Seed of the drawing.
+    featurizers : dict by modality, optional
+        Featurizers of your own that the model was learned with. They are checked by their hash.
+        Views may then be columns of texts, or of names of pictures.
     progress : function, optional
         Called with a :class:`Step`.
 
@@ -108,10 +113,10 @@ def evaluate(
     files: dict[str, FeatureFile] = {}
     calibration = None
     if model is not None and views:
-        loaded = load_model(model)
+        loaded = load_model(model, featurizers)
         if fused:
             check_calibrated(loaded, model)
-        files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+        files = open_views(views, loaded.featurizers, progress)
         calibration, encoded = loaded.calibration, _encode(loaded, files, progress)
     else:
         encoded = _read(codes or {})

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..files import FeatureFile, open_features
+from ..files import FeatureFile
 from ..hashers import hasher_from_model
 from ..model import HashModel
+from ..model.featurizer_state import add_featurizers
 from .feature_files import check_not_empty, naming_bad_rows
 from .file_kinds import FileKind, file_kind
 from .model_files import describe_model, load_model, open_collection
@@ -19,6 +19,7 @@ from .outputs import check_model_output
 from .pair_files import read_pair_files
 from .progress import Progress, Step, report
 from .results import ExtendResult
+from .view_files import Featurizers, load_featurizers, open_views
 
 __all__ = ["extend"]
 
@@ -33,6 +34,7 @@ def extend(
     pair_files: PairFiles | None = None,
     sample: int = SAMPLE,
     seed: int = 0,
+    featurizers: Featurizers | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> ExtendResult:
@@ -56,6 +58,9 @@ def extend(
         Learn from at most this many objects (or listed pairs), drawn at random; 0 for all.
     seed : int
         Seed of the sample.
+    featurizers : dict by modality, optional
+        Featurizers of your own that the model was learned with. They are checked by their hash.
+        Views may then be columns of texts, or of names of pictures. That of the new modality is kept with the model.
     overwrite : bool
         Replace an existing model.
     progress : function, optional
@@ -88,13 +93,17 @@ def extend(
         )
     if out is not None:
         check_model_output(Path(out), overwrite, [model, *views.values(), *pair_files.names()])
+    given = dict(featurizers or {})
     known = load_model(model)
     modality = _new_modality(known, views, modality)
-    files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+    own = load_featurizers({m: each for m, each in given.items() if m == modality}, list(views))
+    known = add_featurizers(known, {m: each for m, each in given.items() if m != modality}, caller="extend")
+    files = open_views(views, {**known.featurizers, **own}, progress)
     report(progress, Step("learning"))
     start = time.perf_counter()
     extended, learned_from = _learn(known, files, pair_files, modality, encodes_as, sample, seed)
     seconds = time.perf_counter() - start
+    extended = add_featurizers(extended, own, caller="extend")
     if out is not None:
         path = Path(out)
         extended.save(path)

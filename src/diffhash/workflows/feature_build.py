@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..files import FeatureFile, encode_file, open_features
+from ..files import FeatureFile, encode_file
 from ..model import HashModel
 from .build_target import BuildTarget
 from .feature_files import check_not_empty, naming_bad_rows
@@ -32,6 +32,7 @@ from .payloads import read_payloads
 from .progress import Progress, StepCounter
 from .results import BuildResult
 from .row_relation import RowRelation
+from .view_files import Featurizers, load_featurizers, open_views
 
 __all__ = ["build_features"]
 
@@ -46,6 +47,7 @@ def build_features(
     learning: LearningOptions | None = None,
     fused: str | None = None,
     words: Sequence[str] = (),
+    featurizers: Featurizers | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> BuildResult:
@@ -75,6 +77,9 @@ def build_features(
         it, which about doubles the time of learning.
     words : list of str, optional
         Payload fields that are captions: their words are indexed, and can be searched.
+    featurizers : dict by modality, optional
+        Featurizers of raw objects: objects, or names (:func:`~diffhash.featurizers.load_featurizer`). The file of such
+        a modality may be a column of texts, or of names of pictures: ``captions.csv#caption``.
     overwrite : bool
         Replace an existing collection.
     progress : function, optional
@@ -111,7 +116,9 @@ def build_features(
         from .learn_model import learn, make_hasher
 
         hasher = make_hasher(learning)
-    files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+    given = None if model is None else load_model(model, featurizers)
+    own = load_featurizers(featurizers, list(views)) if given is None else given.featurizers
+    files = open_views(views, own, progress)
     n_rows = {name: file.count() for name, file in files.items()}
     payload_files = files_by_modality(payloads, list(files), "payloads")
     if model is None:
@@ -135,9 +142,11 @@ def build_features(
                 progress=progress,
             )
         del arrays
-        learned_from, used = learned.learned_from, learned.model
+        learned_from = learned.learned_from
+        used = learned.model.with_featurizers(own, caller="build") if own else learned.model
     else:
-        learned_from, used = os.fspath(model), _check_modalities(load_model(model), files)
+        assert given is not None, "the model was loaded"
+        learned_from, used = os.fspath(model), _check_modalities(given, files)
         if fused is not None:
             check_calibrated(used, model)
     try:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..files import open_features
 from .feature_files import check_not_empty, naming_bad_rows
 from .learn_blocks import are_large, learn_blocks, learns_in_blocks
 from .learn_model import learn, make_hasher
@@ -16,6 +14,7 @@ from .outputs import check_model_output
 from .pair_files import read_pair_files
 from .progress import Progress
 from .results import FitResult
+from .view_files import Featurizers, load_featurizers, open_views
 
 __all__ = ["check_fit_options", "fit"]
 
@@ -38,6 +37,7 @@ def fit(
     *,
     pair_files: PairFiles | None = None,
     learning: LearningOptions | None = None,
+    featurizers: Featurizers | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> FitResult:
@@ -53,6 +53,10 @@ def fit(
     learning : LearningOptions, optional
         By default from all rows with the methods "refined", "diff" and "kernel", which read large files in blocks;
         with "boosted", and with "refined" and more than 4,096 features, from at most 50,000 objects.
+    featurizers : dict by modality, optional
+        Featurizers of raw objects: objects, or names (:func:`~diffhash.featurizers.load_featurizer`). The file of such
+        a modality may be a column of texts, or of names of pictures: ``captions.csv#caption``.
+        They are kept with the model.
     overwrite : bool
         Replace an existing model.
     progress : function, optional
@@ -75,7 +79,8 @@ def fit(
     pair_files, learning = check_fit_options(views, pair_files, learning)
     check_model_output(out, overwrite, [*views.values(), *pair_files.names()])
     hasher = make_hasher(learning)
-    files = {name: open_features(os.fspath(source)) for name, source in views.items()}
+    own = load_featurizers(featurizers, list(views))
+    files = open_views(views, own, progress)
     in_blocks = learns_in_blocks(hasher, files)
     sample = learning.sample_size(0 if in_blocks else SAMPLE)
     # Calibration needs all rows in memory: in blocks it is left out, unless it was asked for.
@@ -97,10 +102,11 @@ def fit(
                 calibrate=learning.calibrate,
                 progress=progress,
             )
-    learned.model.save(out)
+    model = learned.model.with_featurizers(own, caller="fit") if own else learned.model
+    model.save(out)
     return FitResult(
         path=out,
-        model=describe_model(learned.model),
+        model=describe_model(model),
         learned_from=learned.learned_from,
         seconds=learned.seconds,
         size=out.stat().st_size,

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from ..errors import InputError, InputFileError
-from ..featurizers import TfidfFeatures
+from ..featurizers import Featurizer, TfidfFeatures
+from ..featurizers.base import checked_state, state_hash
 from ..hashers import BaseHasher
 from ..model import HashModel
+from ..model.featurizer_state import add_featurizers
 from ..pairs import Pairs
 from ..types import FloatArray
 from .build_target import BuildTarget
@@ -23,10 +26,11 @@ from .learn_model import Learned, learn, make_hasher
 from .model_files import describe_model
 from .new_collection import add_rows
 from .options import SAMPLE, FileName, LearningOptions, OptionError, PictureKind, check_type
-from .picture_reader import PictureReader
+from .picture_reader import PictureReader, picture_featurizer
 from .progress import Progress, StepCounter
 from .results import BuildResult
 from .row_relation import RowRelation
+from .view_files import Featurizers, load_featurizers
 
 __all__ = ["build_folder"]
 
@@ -50,6 +54,7 @@ def build_folder(
     skip: bool = False,
     encoding: str | None = None,
     learning: LearningOptions | None = None,
+    featurizers: Featurizers | None = None,
     overwrite: bool = False,
     progress: Progress | None = None,
 ) -> BuildResult:
@@ -84,6 +89,9 @@ def build_folder(
         Encoding of the table. By default UTF-8, or a guess if it is not that.
     learning : LearningOptions, optional
         By default from at most 50,000 captions.
+    featurizers : dict, optional
+        Your own for "image", "text" or both: objects, or names (:func:`~diffhash.featurizers.load_featurizer`). By
+        default simple features that need no other model.
     overwrite : bool
         Replace an existing collection.
     progress : function, optional
@@ -115,17 +123,26 @@ def build_folder(
         images, captions, file_column=file_column, caption_column=caption_column, skip=skip, encoding=encoding
     )
     _check_enough(data.captions, captions)
-    reader = PictureReader(data.pictures, PictureKind(kind), thumbnails, skip)
-    mark = fingerprint(data, {"kind": str(kind), "thumbnails": thumbnails, "learning": asdict(learning)})
+    own = load_featurizers(featurizers, ["image", "text"])
+    if "image" in own and kind != PictureKind.photo:
+        raise OptionError(
+            "`kind` is for the features of diffhash: leave it out with your own for the pictures"
+        )
+    reader = PictureReader(
+        data.pictures, own.get("image") or picture_featurizer(PictureKind(kind)), thumbnails, skip
+    )
+    settings = {"kind": str(kind), "thumbnails": thumbnails, "learning": asdict(learning)}
+    settings |= {f"featurizer of {name}": _hash(each, name) for name, each in own.items()}
+    mark = fingerprint(data, settings)
     kept = load_kept(beside, mark, reader.featurizer.n_features)
     state = _State(reader)
     if kept is not None:
-        state.continue_from(kept)
+        state.continue_from(kept, own)
     try:
         sample = _read_sample(state, data, learning, progress)
         _check_enough(sample.captions, captions)
         if state.learned is None:
-            state.learned = _learn(hasher, reader, sample, learning.calibrate, progress)
+            state.learned = _learn(hasher, reader, own.get("text"), sample, learning.calibrate, progress)
         n_objects, data = _write(target, state.learned.model, data, state, progress)
     except KeyboardInterrupt:
         raise InterruptedBuild(state.keep(target, mark)) from None
@@ -150,6 +167,10 @@ def build_folder(
     )
 
 
+def _hash(featurizer: Featurizer, modality: str) -> str:
+    return state_hash(featurizer.kind, *checked_state(featurizer, modality, caller="build"))
+
+
 def _check_enough(captions: Sequence[Caption], table: FileName) -> None:
     if len({caption.picture for caption in captions}) < 2:
         raise InputFileError(f"{table}: at least two pictures with captions are needed to learn from.")
@@ -165,12 +186,13 @@ class _State:
     thumbnails: dict[str, str] = field(default_factory=dict)
     learned: Learned | None = None
 
-    def continue_from(self, kept: KeptWork) -> None:
+    def continue_from(self, kept: KeptWork, featurizers: dict[str, Featurizer]) -> None:
         self.reader.known = dict(zip(kept.pictures, kept.features, strict=True))
         if self.reader.thumbnails:
             self.reader.thumbnails_by_name = dict(zip(kept.pictures, kept.thumbnails, strict=True))
         if kept.model is not None:
-            self.learned = Learned(kept.model, kept.learned_from, 0.0)
+            model = add_featurizers(kept.model, featurizers, caller="build")
+            self.learned = Learned(model, kept.learned_from, 0.0)
 
     def add(self, names: list[str], block: FloatArray) -> None:
         """Note that pictures to learn from were read."""
@@ -255,20 +277,33 @@ def _read_blocks(
 def _learn(
     hasher: BaseHasher,
     reader: PictureReader,
+    own_words: Featurizer | None,
     sample: _Sample,
     calibrate: bool | None,
     progress: Progress | None,
 ) -> Learned:
     texts = [caption.text for caption in sample.captions]
-    words = _fit_words(texts)
+    words = own_words or _fit_words(texts)
     places = {name: place for place, name in enumerate(sample.pictures)}
     positive = ([places[caption.picture] for caption in sample.captions], np.arange(len(texts)))
-    views = {"image": sample.features, "text": scipy.sparse.csr_array(words.transform(texts))}
+    views = {"image": sample.features, "text": _text_features(words, texts, progress)}
     n_rows = {name: view.shape[0] for name, view in views.items()}
     relation = RowRelation(n_rows, couples={("image", "text"): Pairs(positive)})
     learned = learn(hasher, views, relation, sample=0, seed=0, calibrate=calibrate, progress=progress)
     model = learned.model.with_featurizers({"image": reader.featurizer, "text": words})
     return Learned(model, learned.learned_from, learned.seconds)
+
+
+def _text_features(words: Featurizer, texts: list[str], progress: Progress | None) -> Any:
+    if isinstance(words, TfidfFeatures):
+        return scipy.sparse.csr_array(words.transform(texts))
+    counter = StepCounter(progress, "features of text", len(texts))
+    blocks = []
+    for start in range(0, len(texts), ROWS_IN_BLOCK):
+        blocks.append(words.transform(texts[start : start + ROWS_IN_BLOCK]))
+        counter.advance(blocks[-1].shape[0])
+    sparse = scipy.sparse.issparse(blocks[0])
+    return scipy.sparse.csr_array(scipy.sparse.vstack(blocks)) if sparse else np.concatenate(blocks)
 
 
 def _fit_words(texts: list[str]) -> TfidfFeatures:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ..errors import CollectionFileError, InputFileError
+from ..featurizers.base import checked_state, state_hash, takes_pictures, takes_texts
 from ..files import FeatureFile, Source
 from ..input_files import check_regular_file, reading
 from ..model import HashModel
@@ -25,32 +29,38 @@ __all__ = [
 ]
 
 
-def load_model(name: FileName) -> HashModel:
-    """The model in a model file or in a collection, which may be on a server."""
+def load_model(name: FileName, featurizers: Mapping[str, Any] | None = None) -> HashModel:
+    """The model in a model file or in a collection, which may be on a server; with featurizers of the user's own."""
     if is_url(name):
-        with open_store(name) as store:
+        with open_store(name, featurizers=featurizers) as store:
             return store.model
     kind, source = file_kind(name)
     if kind is FileKind.collection:
-        with Collection.open(source.path) as collection:
+        with Collection.open(source.path, featurizers=featurizers) as collection:
             return collection.model
     if kind is FileKind.model:
-        return HashModel.load(source.path)
+        return HashModel.load(source.path, featurizers=featurizers)
     raise InputFileError(
         f"{source} is {_described(kind, source)}. A model (.dhm) or a collection (.dh) is needed here."
     )
 
 
 def open_store(
-    name: FileName, *, writable: bool = False, timeout: float | None = None
+    name: FileName,
+    *,
+    writable: bool = False,
+    featurizers: Mapping[str, Any] | None = None,
+    timeout: float | None = None,
 ) -> Collection | EngineStore:
     """Open a collection, in a file or on a server; ``timeout`` is the time in seconds to wait for a server."""
     if is_url(name):
-        return open_address(name, writable=writable, timeout=timeout)
-    return open_collection(name, writable=writable)
+        return open_address(name, writable=writable, featurizers=featurizers, timeout=timeout)
+    return open_collection(name, writable=writable, featurizers=featurizers)
 
 
-def open_collection(name: FileName, *, writable: bool = False) -> Collection:
+def open_collection(
+    name: FileName, *, writable: bool = False, featurizers: Mapping[str, Any] | None = None
+) -> Collection:
     """Open a collection in a file. The error for a file of another kind says what it is."""
     if is_url(name):
         raise OptionError(
@@ -62,7 +72,7 @@ def open_collection(name: FileName, *, writable: bool = False) -> Collection:
     try:
         # Not after a look at its first bytes: closing that handle would end the locks of a collection
         # that is open in this process (see stores/sqlite/lock.py).
-        return Collection.open(name, writable=writable)
+        return Collection.open(name, writable=writable, featurizers=featurizers)
     except CollectionFileError as error:
         kind, source = file_kind(name)
         # Files of unknown kinds count as models, also a damaged collection.
@@ -92,10 +102,23 @@ def describe_model(model: HashModel) -> ModelInfo:
         method=model.method,
         bits=int(model.n_bits),
         modalities=tuple(
-            ModalityInfo(name, n, model.featurizers[name].kind if name in model.featurizers else None)
-            for name, n in model.n_features.items()
+            ModalityInfo(name, n, *_describe_featurizer(model, name)) for name, n in model.n_features.items()
         ),
     )
+
+
+def _describe_featurizer(model: HashModel, name: str) -> tuple[str | None, str | None, str | None]:
+    """Kind of a featurizer, what it takes, and the hash of its state. One that is not given takes nothing."""
+    featurizer = model.featurizers.get(name)
+    if featurizer is not None:
+        takes = "text" if takes_texts(featurizer) else "pictures" if takes_pictures(featurizer) else None
+        return (
+            featurizer.kind,
+            takes,
+            state_hash(featurizer.kind, *checked_state(featurizer, name, caller="info")),
+        )
+    kept = model.absent_featurizers.get(name)
+    return (None, None, None) if kept is None else (None, None, state_hash(*kept))
 
 
 def check_calibrated(model: HashModel, name: FileName) -> None:

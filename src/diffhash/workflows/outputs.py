@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from ..atomic_write import write_atomically
 from ..files import CODES_FILE
 from ..model.file import MODEL_FILE
-from ..output_files import PAGE, OutputKind, check_replaceable, is_same_file, write_error
+from ..output_files import PAGE, OutputKind, check_replaceable, is_same_file, starts_with, write_error
 from ..stores.sqlite.schema import COLLECTION_FILE
 from ..validation import check_path
 from .options import FileName, OptionError
@@ -19,7 +20,13 @@ __all__ = [
     "check_model_output",
     "check_output",
     "check_page_output",
+    "check_plot_output",
+    "write_plot",
 ]
+
+
+#: A picture that shows figures.
+_PLOT = OutputKind("plot", starts_with(b"\x89PNG", b"<?xml", b"<svg"))
 
 
 def check_collection_output(path: Path, overwrite: bool, inputs: Iterable[FileName] = ()) -> None:
@@ -40,6 +47,16 @@ def check_codes_output(path: Path, overwrite: bool, inputs: Iterable[FileName] =
 def check_page_output(path: Path, inputs: Iterable[FileName] = ()) -> None:
     """Raise unless a page may be written there; an older page is replaced."""
     check_output(path, True, inputs, PAGE)
+
+
+def check_plot_output(path: Path, inputs: Iterable[FileName] = ()) -> None:
+    """Raise unless a plot may be written there; an older one is replaced."""
+    check_output(path, True, inputs, _PLOT)
+
+
+def write_plot(path: Path, content: bytes) -> None:
+    """Write a plot; an older one is replaced."""
+    write_atomically(path, content, _PLOT)
 
 
 def check_output(path: Path, overwrite: bool, inputs: Iterable[FileName], kind: OutputKind) -> None:

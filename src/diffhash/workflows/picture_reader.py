@@ -23,9 +23,11 @@ from .options import PictureKind
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["PictureReader", "is_thumbnail", "thumbnail"]
+__all__ = ["PictureReader", "is_thumbnail", "picture_featurizer", "thumbnail"]
 
 _SIDE = 96
+#: Side of pictures for featurizers that do not say which one they need.
+_LARGE = 512
 _FORM = re.compile(r"data:image/(?:jpeg|png|webp);base64,[A-Za-z0-9+/]+={0,2}")
 _CALLER = "build"
 
@@ -37,8 +39,8 @@ class PictureReader:
     Parameters
     ----------
     paths : dict of paths by name
-    kind : PictureKind
-        Decides on the features.
+    featurizer : Featurizer
+        Ours get pictures of their size. Others get Pillow images.
     thumbnails : bool
         Whether to make thumbnails.
     skip : bool
@@ -46,7 +48,6 @@ class PictureReader:
 
     Attributes
     ----------
-    featurizer : the featurizer of this kind of pictures
     thumbnails_by_name : dict
         Thumbnails of all pictures that were read, until they are taken out.
     broken : dict of str by name
@@ -56,7 +57,7 @@ class PictureReader:
     """
 
     paths: Mapping[str, Path]
-    kind: PictureKind
+    featurizer: Any
     thumbnails: bool
     skip: bool
     thumbnails_by_name: dict[str, str] = field(default_factory=dict)
@@ -65,8 +66,8 @@ class PictureReader:
 
     def __post_init__(self) -> None:
         require_pillow(_CALLER)
-        photo = self.kind is PictureKind.photo
-        self.featurizer: PictureFeatures | HogFeatures = PictureFeatures().fit() if photo else HogFeatures()
+        size = getattr(self.featurizer, "size", _LARGE)
+        self._size = size if isinstance(size, int) else _LARGE
 
     def read(self, names: Sequence[str]) -> tuple[list[str], FloatArray]:
         """Names of the pictures that could be read, and their features."""
@@ -75,7 +76,7 @@ class PictureReader:
             if name in self.known:
                 continue
             try:
-                picture = _decode(self.paths[name], self.featurizer.size)
+                picture = _decode(self.paths[name], self._size)
             except InputError as error:
                 self.broken[name] = str(error).removeprefix(f"{_CALLER}: ")
                 if not self.skip:
@@ -87,9 +88,7 @@ class PictureReader:
         good = [name for name in names if name in pixels or name in self.known]
         features = np.empty((len(good), self.featurizer.n_features), dtype=np.float32)
         if pixels:
-            features[[name in pixels for name in good]] = self.featurizer.transform(
-                np.stack(list(pixels.values()))
-            )
+            features[[name in pixels for name in good]] = self._features(list(pixels.values()))
         for row, name in enumerate(good):
             if name in self.known:
                 features[row] = self.known[name]
@@ -101,15 +100,34 @@ class PictureReader:
             if name == first or name in self.known:
                 continue
             try:
-                _decode(path, self.featurizer.size)
+                _decode(path, self._size)
             except InputError as error:
                 self.broken[name] = str(error).removeprefix(f"{_CALLER}: ")
         raise UnreadablePicturesError(self.broken)
 
     def _pixels(self, picture: PIL.Image.Image) -> Any:
-        """The small square array that the features are computed from."""
-        mode = "RGB" if self.kind is PictureKind.photo else "L"
-        return read_picture(picture, size=self.featurizer.size, mode=mode, caller=_CALLER)  # type: ignore[arg-type]
+        """What the features are computed from: for ours a small square array."""
+        if isinstance(self.featurizer, HogFeatures):
+            return read_picture(picture, size=self._size, mode="L", caller=_CALLER)
+        if isinstance(self.featurizer, PictureFeatures):
+            return read_picture(picture, size=self._size, mode="RGB", caller=_CALLER)
+        return picture
+
+    def _features(self, pictures: list[Any]) -> FloatArray:
+        own = not isinstance(self.featurizer, HogFeatures | PictureFeatures)
+        made = self.featurizer.transform(pictures if own else np.stack(pictures))
+        found = np.asarray(made)
+        if found.shape != (len(pictures), self.featurizer.n_features):
+            raise InputError(
+                f"{_CALLER}: the {self.featurizer.kind!r} featurizer must give {self.featurizer.n_features} features "
+                f"for each of {len(pictures)} pictures, got an array of shape {found.shape}."
+            )
+        return found
+
+
+def picture_featurizer(kind: PictureKind) -> PictureFeatures | HogFeatures:
+    """Our featurizer of a kind of pictures."""
+    return PictureFeatures().fit() if kind is PictureKind.photo else HogFeatures()
 
 
 def thumbnail(path: Path) -> str:

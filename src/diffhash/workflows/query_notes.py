@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..featurizers import DrawingFeatures
+from ..featurizers.base import takes_texts
 from ..model import HashModel
 from ..search.calibration import FalseMatchLimit
 from ..stores import Collection, WordMatch
@@ -15,25 +16,17 @@ __all__ = [
     "filter_notes",
     "no_match_reason",
     "raw_modalities",
-    "takes_words",
     "usual_modalities",
     "why_nothing",
     "word_notes",
 ]
 
 _MOST_NAMES = 8
-#: Kind of the featurizer of texts.
-_TEXT = "tfidf"
-
-
-def takes_words(featurizer: Any) -> bool:
-    """Whether a featurizer takes words. For other featurizers a string may be the name of a file."""
-    return bool(featurizer.kind == _TEXT)
 
 
 def raw_modalities(model: HashModel, *, words: bool) -> list[str]:
     """Modalities whose featurizers take words, or those whose featurizers take something else: pictures."""
-    return [name for name, featurizer in model.featurizers.items() if takes_words(featurizer) == words]
+    return [name for name, featurizer in model.featurizers.items() if takes_texts(featurizer) == words]
 
 
 def usual_modalities(model: HashModel, *, words: bool) -> list[str]:

@@ -66,11 +66,17 @@ class ModalityInfo(Result):
         Number of features.
     raw : str or None
         Kind of the featurizer for raw objects, if there is one.
+    takes : str or None
+        What the featurizer takes: "text", "pictures", or None if it does not say.
+    featurizer_hash : str or None
+        Hash of the state of the featurizer that the model was learned with.
     """
 
     name: str
     features: int
     raw: str | None
+    takes: str | None = None
+    featurizer_hash: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,8 +85,8 @@ class ModelInfo(Result):
 
     Examples
     --------
-    >>> ModelInfo("DiffHash", 64, (ModalityInfo("text", 1200, "tfidf"),)).to_dict()
-    {'method': 'DiffHash', 'bits': 64, 'modalities': [{'name': 'text', 'features': 1200, 'raw': 'tfidf'}]}
+    >>> ModelInfo("DiffHash", 64, (ModalityInfo("text", 1200, "tfidf", "text"),)).to_dict()["modalities"]
+    [{'name': 'text', 'features': 1200, 'raw': 'tfidf', 'takes': 'text', 'featurizer_hash': None}]
     """
 
     method: str

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputFileError
+from ..featurizers.base import recognized, takes_texts
 from ..files import Source, open_features
 from ..files.arrays import load_array
 from ..input_files import check_regular_file, reading
@@ -22,7 +23,7 @@ from .model_files import check_calibrated, choose_modality, open_store
 from .objects import stored_id
 from .options import FileName, FileNames, OptionError, check_count, check_files
 from .outputs import check_page_output
-from .query_notes import filter_notes, no_match_reason, takes_words, usual_modalities, why_nothing, word_notes
+from .query_notes import filter_notes, no_match_reason, usual_modalities, why_nothing, word_notes
 from .search_results import QueryResult
 
 __all__ = ["search", "search_to_page"]
@@ -46,6 +47,7 @@ def search(
     max_false_matches: float | None = None,
     rank: str = "auto",
     words: bool | None = None,
+    featurizers: Mapping[str, Any] | None = None,
 ) -> QueryResult:
     """Search a collection with words, a picture, features, or an item of it.
 
@@ -82,6 +84,9 @@ def search(
     words : bool, optional
         Whether ``text`` is also matched with the words of captions. By default it is, if the collection has a
         word index. With a ``vector`` it is not.
+    featurizers : dict by modality, optional
+        Featurizers of your own that the model was learned with. They are checked by their hash.
+        An open store has its own.
 
     Examples
     --------
@@ -111,7 +116,7 @@ def search(
     check_count(k, "k", minimum=1)
     if radius is not None:
         check_count(radius, "radius", minimum=0)
-    with _opened(collection) as store:
+    with _opened(collection, featurizers) as store:
         _check_known(store, modality, "modality")
         _check_known(store, into, "into")
         known_words = True
@@ -214,8 +219,8 @@ def _words_are_known(model: HashModel, text: str, raw: Mapping[str, Any]) -> boo
     name = next(name for name, given in raw.items() if given == [text])
     # Without a featurizer, featurize below says what is wrong.
     featurizer = model.featurizers.get(name)
-    if featurizer is not None and hasattr(featurizer, "recognizes"):
-        return bool(featurizer.recognizes([text])[0])
+    if takes_texts(featurizer):
+        return bool(recognized(featurizer, [text])[0])
     return bool(abs(model.featurize([text], modality=name)).sum())
 
 
@@ -285,11 +290,13 @@ def search_to_page(
 
 
 def _opened(
-    collection: FileName | Collection | EngineStore,
+    collection: FileName | Collection | EngineStore, featurizers: Mapping[str, Any] | None
 ) -> AbstractContextManager[Collection | EngineStore]:
     if isinstance(collection, Collection | EngineStore):
+        if featurizers:
+            raise OptionError("`featurizers` are given when a store is opened, and this one is open")
         return nullcontext(collection)
-    return open_store(collection)
+    return open_store(collection, featurizers=featurizers)
 
 
 def _check_types(**values: Any) -> None:
@@ -309,7 +316,7 @@ def _check_types(**values: Any) -> None:
 def _has_only_words(store: Collection | EngineStore, words: bool | None) -> bool:
     """Whether a text can be matched with captions, but not be encoded."""
     featurizers = store.model.featurizers.values() if store.has_model else ()
-    texts = any(takes_words(featurizer) for featurizer in featurizers)
+    texts = any(takes_texts(featurizer) for featurizer in featurizers)
     return words is not False and not texts and bool(store.word_fields)
 
 

@@ -119,7 +119,8 @@ def make_large(rng: random.Random, folder: Path) -> Use:
     path = folder / f"large.{kind}"
     path.write_bytes(_large_png(rng) if kind == "png" else _large_picture(rng, kind))
     return lambda: (
-        attempt(PictureReader({"a": path}, "photo", thumbnails=True, skip=False).read, ["a"]) is not None
+        attempt(PictureReader({"a": path}, PictureFeatures(), thumbnails=True, skip=False).read, ["a"])
+        is not None
     )
 
 
@@ -133,7 +134,7 @@ def make(rng: random.Random, folder: Path) -> Use:
         features = attempt(HogFeatures(size=16).transform, [path])
         attempt(PictureFeatures().transform, [path])
         for skip in (False, True):
-            reader = PictureReader({"a": path}, "photo", thumbnails=True, skip=skip)
+            reader = PictureReader({"a": path}, PictureFeatures(), thumbnails=True, skip=skip)
             attempt(reader.read, ["a"])
         return features is not None
 

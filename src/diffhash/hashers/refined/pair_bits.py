@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from ...learning.rotation import rotated_frame, sample_rows
 from ...pairs.couples import ResolvedCouples
 from ...types import CodeArray, FloatArray, IntArray
 
-__all__ = ["BitSetting", "Bits", "fit_bits", "rotated_settings"]
+__all__ = ["BitSetting", "Bits", "Frames", "fit_bits", "rotated_settings"]
 
 #: Directions with at least this share of the largest held-out strength are useful.
 _USEFUL_SHARE = 0.1
@@ -59,6 +60,10 @@ class BitSetting:
         if self.contrast is not None:
             return f"refined, {start}, penalty {self.penalty:g}, contrast {self.contrast:g}"
         return f"refined, {start}, penalty {self.penalty:g}, negative target {self.negative_target:g}"
+
+
+#: By the setting without its refinement: the rotated frame, and the state of the random generator afterwards.
+Frames = dict[BitSetting, tuple[FloatArray, Any]]
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,7 @@ def fit_bits(
     positive_weight: float,
     max_iter: int,
     random_state: int | None,
+    frames: Frames | None = None,
 ) -> Bits:
     """Learn bits from the values of training rows along the directions.
 
@@ -139,6 +145,9 @@ def fit_bits(
     positive_weight, max_iter
         For the refinement.
     random_state : int or None
+    frames : dict, optional
+        Rotated frames that are known already, for the same values and random state; new ones are added. Refinements
+        of one start share its frame, which takes as long to find as a short refinement.
     """
     rng = np.random.default_rng(random_state)
     k = setting.n_directions
@@ -155,11 +164,12 @@ def fit_bits(
         spread = float((side[:, :k] * weights.astype(side.dtype)).std(dtype=np.float64))
         # Signs approximate the values best if the values have about the size of signs.
         factors.append(weights / (spread if spread > 0 else 1.0))
-    limit = _ROTATION_ROWS // len(values)
-    sampled = [
-        sample_rows(side[:, :k], rng, limit) * factor for side, factor in zip(values, factors, strict=True)
-    ]
-    frame = rotated_frame(np.concatenate(sampled).astype(np.float64), n_bits, rng, _ROTATION_STEPS)
+    frames = {} if frames is None else frames
+    start = replace(setting, penalty=None, negative_target=None, contrast=None)
+    if start not in frames:
+        rotated = _rotate(values, factors, n_bits, rng)
+        frames[start] = rotated, rng.bit_generator.state
+    frame, rng.bit_generator.state = frames[start]
     zeros = np.zeros(n_bits)
     if setting.penalty is None:
         return Bits([factor[:, None] * frame for factor in factors], [zeros] * len(values), [])
@@ -184,6 +194,18 @@ def fit_bits(
     )
     weights_of_side = [f[:, None] * w for f, w in zip(factors, found.weights, strict=True)]
     return Bits(weights_of_side, list(found.offsets), losses)
+
+
+def _rotate(
+    values: list[FloatArray], factors: list[FloatArray], n_bits: int, rng: np.random.Generator
+) -> FloatArray:
+    """The rotated frame of weighted values of all views together."""
+    limit = _ROTATION_ROWS // len(values)
+    sampled = [
+        sample_rows(side[:, : len(factor)], rng, limit) * factor
+        for side, factor in zip(values, factors, strict=True)
+    ]
+    return rotated_frame(np.concatenate(sampled).astype(np.float64), n_bits, rng, _ROTATION_STEPS)
 
 
 def _fewer_pairs(

@@ -17,7 +17,7 @@ from ...threads import in_threads
 from ...types import FloatArray
 from .couple_scores import CoupleScores, average_scores, code_scores, found_early, weighted_mean
 from .fit_options import FitOptions, FitProgress, Tried, ViewSetting
-from .pair_bits import BitSetting, fit_bits, rotated_settings
+from .pair_bits import BitSetting, Frames, fit_bits, rotated_settings
 from .pair_trial import DirectionSetting, PairTrial
 
 __all__ = ["best_when_refined", "choose_bits", "choose_directions", "default_setting"]
@@ -229,6 +229,7 @@ class _BitScores(_Scores):
             for trial, (_, _, scored) in zip(trials, self._found, strict=True)
         ]
         self._by_couple: dict[BitSetting, list[CoupleScores]] = {}
+        self._frames: list[Frames] = [{} for _ in trials]
 
     @property
     def can_be_contrasted(self) -> bool:
@@ -281,6 +282,7 @@ class _BitScores(_Scores):
             positive_weight=options.positive_weight,
             max_iter=min(options.max_iter, _TRIAL_ITERATIONS),
             random_state=options.random_state,
+            frames=self._frames[number],
         )
         codes = bits.codes(scored)
         found = code_scores(codes, split.scored)

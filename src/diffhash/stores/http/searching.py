@@ -28,8 +28,6 @@ __all__ = ["RemoteSearch"]
 
 _JSON = {"Content-Type": "application/json"}
 _NPY = {"Content-Type": "application/x-npy"}
-#: Kind of the featurizer of texts.
-_TEXT = "tfidf"
 #: A longer filter does not go into a URL.
 _LONGEST_FILTER = 2000
 
@@ -120,7 +118,7 @@ class RemoteSearch(EngineSearch):
         return () if self._model is None else tuple(self._model.encodes_as)
 
     def _sends_texts(self, query: Any, options: SearchOptions) -> bool:
-        """Whether the service makes features of the queries, and matches words: texts for a featurizer of words."""
+        """Whether the service makes features of the queries, and matches words: texts for a featurizer of texts."""
         taking = self._taking_words()
         modality = options.modality or (taking[0] if len(taking) == 1 else None)
         return options.texts is not None and not isinstance(query, Mapping) and modality in taking
@@ -134,7 +132,7 @@ class RemoteSearch(EngineSearch):
     def _taking_words(self) -> list[str]:
         """Modalities whose texts the service turns into features, and not a featurizer of the caller."""
         told = (self._told["model"] or {}).get("modalities", ())
-        names = [each["name"] for each in told if each["raw"] == _TEXT]
+        names = [each["name"] for each in told if each.get("takes") == "text"]
         return [name for name in names if name not in (self._featurizers or {})]
 
     # ---- Requests ---------------------------------------------------------------------------------

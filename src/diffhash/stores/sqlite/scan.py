@@ -118,7 +118,7 @@ def uses_words(snapshot: Snapshot, query: Query) -> bool:
         raise no_words_error(query.caller)
     if options.words and options.texts is None:
         raise InputError(f"{query.caller}: words=True needs queries that are texts.")
-    # Strings may also be the names of pictures. A featurizer that knows which texts it knows takes texts.
+    # Strings may also be the names of pictures. Only for featurizers of texts it is known which ones are silent.
     asked = options.words is True or (options.words is None and options.silent is not None)
     return asked and bool(snapshot.words)
 
