@@ -76,6 +76,14 @@ def test_a_file_that_has_no_settings_is_refused(tmp_path, text):
         load_featurizer(path)
 
 
+@pytest.mark.parametrize("setting", [{"cells": 1e300}, {"size": "x"}, {"no_such": 1}, {"cells": -1}])
+def test_settings_of_ours_are_checked(tmp_path, setting):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps({"featurizer": "hog", **setting}))
+    with pytest.raises(ParameterError, match="Hog"):
+        load_featurizer(path)
+
+
 def test_settings_name_only_featurizers(tmp_path):
     """A file from elsewhere cannot call what is not a featurizer."""
     path = tmp_path / "x.json"

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import DiffhashError, InputFileError, ParameterError
 from ..input_files import open_input
 from .base import Featurizer, missing_names
+from .registry import is_built_in
 
 __all__ = ["GROUP", "load_featurizer", "make_featurizer", "named_featurizer"]
 
@@ -127,10 +128,14 @@ def _import(name: str) -> Any:
 def make_featurizer(found: type[Featurizer], settings: dict[str, Any]) -> Featurizer:
     """An object of a class, with the arguments of a file of settings."""
     try:
-        return found(**settings)
-    except DiffhashError:
+        made = found(**settings)
+        if is_built_in(made):
+            # Ours store their parameters untouched; from_state checks them.
+            found.from_state(*made.state())
+        return made
+    except ParameterError:
         raise
-    except TypeError as error:
+    except (DiffhashError, TypeError, ValueError, ArithmeticError) as error:
         raise ParameterError(
             f"featurizer: {found.__name__} cannot be made with {', '.join(settings) or 'no arguments'} "
             f'({error}). Give arguments in a file of settings: {{"featurizer": ..., "name": value}}.'

@@ -115,7 +115,11 @@ class RawFeatures(FeatureFile):
 def _picture(folder: Path, name: str, source: Source) -> Path:
     path = folder / name
     # A table from elsewhere must not name files anywhere on the machine.
-    if not path.resolve().is_relative_to(folder.resolve()):
+    try:
+        inside = path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # a name that no file can have, or a circle of links
+        inside = False
+    if not inside:
         raise InputFileError(
             f"{source}: {name!r:.100} is not in the folder of the table. Put the table beside the pictures, and name "
             "them relative to its folder."

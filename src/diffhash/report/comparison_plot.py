@@ -64,7 +64,7 @@ def _draw(axis: Axes, comparison: Comparison) -> dict[str, Any]:
     for place, (name, methods) in enumerate(by_name.items()):
         color, marker, dash = _LOOKS.get(name, _SPARE)
         # Intervals would hide one another: each method a little beside its size.
-        bytes_ = np.array([method.item_bytes for method in methods]) * 1.012 ** (place - len(by_name) / 2)
+        bytes_ = np.array([method.item_bytes for method in methods]) * 1.03 ** (place - len(by_name) / 2)
         values = np.array([method.value for method in methods])
         errors = [[m.value - m.low for m in methods], [m.high - m.value for m in methods]]
         ours = methods[0].ours

@@ -10,6 +10,7 @@ from . import (
     collection_files,
     collection_sql,
     command_line,
+    featurizer_settings,
     fitting,
     index_files,
     model_files,
@@ -34,6 +35,7 @@ TARGETS: dict[str, Target] = {
         Target("jsonl", readers.make_jsonl, quick=200),
         Target("parquet", readers.make_parquet, quick=200),
         Target("code-table", code_tables.make, quick=150),
+        Target("featurizer-settings", featurizer_settings.make, quick=100),
         Target("shards", readers.make_shards, quick=60),
         Target("dataset", readers.make_dataset, quick=100),
         # A picture may take 400 MB while it is decoded, and a little more for what is made from it.
