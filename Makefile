@@ -8,7 +8,7 @@ SERVERS := .venv-servers
 EXTRAS := test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr
 NATIVE := $(wildcard src/diffhash/native/cpp/*.cpp src/diffhash/native/cpp/*.hpp)
 
-.PHONY: help demo test test-stores test-page check docs bench bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
+.PHONY: help demo test test-stores test-page check docs bench bench-training bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -73,7 +73,10 @@ check: $(VENV)/.check ## format, lint and types
 docs: $(VENV)/.docs ## build the documentation, warnings are errors
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-bench: $(VENV)/.bench ## measure training against its floor and its peers
+bench: $(VENV)/.bench ## measure learning, encoding, search and collections against floors and peers; can be continued
+	$(BIN)/python -m benchmarks.speed
+
+bench-training: $(VENV)/.bench ## measure the paper's methods against their floors and peers
 	$(BIN)/python -m benchmarks.training
 
 bench-search: $(VENV)/.bench ## measure Hamming search and encoding against their peers

@@ -143,11 +143,9 @@ def _paper(hasher: dh.BaseHasher, floor: Callable[..., Any], ratio: float, repea
     )
 
 
-def wide_sparse() -> list[Line]:
+def wide_sparse(name: str) -> list[Line]:
     """Two views of 10⁵ sparse features, as words of texts in two languages."""
-    return [
-        _learned(name, "2 × 10⁵ sparse features, 2,000 rows", _sparse_views(2000), 3) for name in hashers()
-    ]
+    return [_learned(name, "2 × 10⁵ sparse features, 500 rows", _sparse_views(500), 3)]
 
 
 def _sparse_views(n: int) -> dict[str, Any]:
@@ -165,23 +163,23 @@ def _sparse_views(n: int) -> dict[str, Any]:
     return views
 
 
-def wide_dense() -> list[Line]:
+def wide_dense(name: str) -> list[Line]:
     """Thousands of dense features with few rows, as embeddings of a small collection."""
     rng = np.random.default_rng(0)
     hidden = rng.standard_normal((300, 100))
     views = {
-        name: (hidden @ rng.standard_normal((100, d)) + rng.standard_normal((300, d))).astype(np.float32)
-        for name, d in (("x", 5000), ("y", 4000))
+        view: (hidden @ rng.standard_normal((100, d)) + rng.standard_normal((300, d))).astype(np.float32)
+        for view, d in (("x", 5000), ("y", 4000))
     }
-    return [_learned(name, "5,000 + 4,000 dense features, 300 rows", views, 3) for name in hashers()]
+    return [_learned(name, "5,000 + 4,000 dense features, 300 rows", views, 3)]
 
 
-def many_classes() -> list[Line]:
+def many_classes(name: str) -> list[Line]:
     """As many labels as half of the rows."""
     views = views_of(10**5)
     labels = np.random.default_rng(1).permutation(10**5) // 2
     pairs = dh.Pairs.from_labels(labels, labels)
-    return [_learned(name, "50,000 classes, 10⁵ rows", views, 20, pairs) for name in hashers()]
+    return [_learned(name, "50,000 classes, 10⁵ rows", views, 20, pairs)]
 
 
 def _learned(

@@ -8,6 +8,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+import diffhash as dh
 from diffhash.errors import InputError
 from diffhash.maps import LinearMap, MappedView
 from diffhash.maps.learning_space import learning_space, plain_view, row_space
@@ -66,3 +67,44 @@ def test_features_that_are_too_large_to_square_are_an_error_of_ours(rng):
     X = (rng.normal(size=(20, 3)) * 1e30).astype(np.float32)
     with pytest.raises(InputError, match="modality 'x': the features are too large"):
         spectrum(plain_view(X), who="modality 'x'")
+
+
+def sparse_counts(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    return scipy.sparse.csr_array(rng.poisson(0.2, (n, d)).astype(np.float64))
+
+
+@pytest.mark.parametrize("min_rank", [0, 30])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_sparse_rows_have_coordinates_in_an_orthonormal_basis(min_rank, repeated):
+    X = sparse_counts(20, 70)
+    if repeated:
+        X = scipy.sparse.vstack([X, X[:5]], format="csr")
+    view = MappedView(X, LinearMap.fit(X, standardize=True))
+
+    coordinates, basis = row_space(view, min_rank)
+
+    assert basis.shape[1] == max(X.shape[0], min_rank)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9)
+    np.testing.assert_allclose(coordinates.X @ basis.T, view.centred_rows(), atol=1e-9)
+
+
+def test_codes_of_sparse_and_dense_wide_views_are_equal():
+    views = {"x": sparse_counts(40, 300), "y": sparse_counts(40, 200, seed=1)}
+    dense = {m: X.toarray() for m, X in views.items()}
+    pairs, hasher = dh.Pairs.aligned(40), dh.DiffHash(8, standardize=True)
+
+    sparse_codes = hasher.fit(views, pairs).encode(views["x"], modality="x")
+    dense_codes = hasher.fit(dense, pairs).encode(dense["x"], modality="x")
+
+    np.testing.assert_array_equal(sparse_codes, dense_codes)
+
+
+def test_one_hundred_thousand_sparse_features_need_no_matrix_of_that_size():
+    rng = np.random.default_rng(0)
+    words = (np.ones(600), (np.repeat(np.arange(30), 20), rng.integers(0, 10**5, 600)))
+    views = {m: scipy.sparse.csr_array(words, shape=(30, 10**5)) for m in "xy"}
+
+    hasher = dh.DiffHash(4).fit(views, dh.Pairs.aligned(30))
+
+    np.testing.assert_array_equal(hasher.encode(views["x"], "x"), hasher.encode(views["y"], "y"))

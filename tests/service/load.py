@@ -1,6 +1,6 @@
 """Mixed load: searches, adds, deletes, bad requests and clients that go away; and what was acknowledged.
 
-The test runs it for some seconds, ``benchmarks/service.py --soak`` for half an hour.
+The test runs it for a minute, ``benchmarks/service.py --soak`` for half an hour.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from ..learning.cross_fit import N_DIRECTIONS
 from ..learning.joint_thresholds import couple_thresholds, thresholds_of
 from ..learning.one_batch import one_batch
 from ..learning.passes import DataSums, FirstPass
-from ..learning.projections import numerical_rank
+from ..learning.projections import numerical_rank, row_signs
 from ..learning.sample_keys import sample_limit, stream_limit
 from ..learning.source_sums import SourceSums, sum_features
 from ..learning.stream import NoSource, Stream, extended_stream
@@ -205,10 +205,8 @@ class SpectralHasher(BaseHasher):
         small = form.n_rows is not None and max(form.n_rows) <= limit
         affine = all(each.affine for each in settings)
         # In the space of few rows, sums over the many features would take much time and are not used.
-        by_rows = small and any(
-            self._by_rows(form, each) and d > n
-            for each, d, n in zip(settings, form.n_features, form.n_rows or (), strict=False)
-        )
+        wide = zip(settings, form.n_features, form.n_rows or (), strict=False)
+        by_rows = small and any(d > n for each, d, n in wide if each.affine)
         return FirstPass(
             form.couples,
             limit,
@@ -216,10 +214,6 @@ class SpectralHasher(BaseHasher):
             tuple(each.standardizes for each in settings) if affine and not by_rows else None,
             self.gamma if source.n_batches == 1 else None,
         )
-
-    def _by_rows(self, form: SourceForm, settings: MapSettings) -> bool:
-        """Whether directions are searched in the space of the rows, if these are fewer than the features."""
-        return self.rotate or len(form.couples) > 1 or settings.whiten
 
     def _learn_after(
         self, first: DataSums, source: Source, settings: Sequence[MapSettings], stream: Stream | None = None
@@ -249,7 +243,7 @@ class SpectralHasher(BaseHasher):
         spaces = [
             learning_space(
                 sample.mapped(u, maps[u]),
-                by_rows=not fixed and sample.complete(u) and self._by_rows(form, settings[u]),
+                by_rows=not fixed and sample.complete(u),
                 min_rank=0 if self.rotate else self.n_bits,
             )
             for u in modalities
@@ -337,7 +331,12 @@ class SpectralHasher(BaseHasher):
             found = block_directions(matrix, self.n_bits, exact=True)
             parts, values = list(found.parts), found.strengths
             self._warn_about_rank(values, dtype, form)
-        return [space.folded(part) for space, part in zip(whitened, parts, strict=True)], values
+        folded = [space.folded(part) for space, part in zip(whitened, parts, strict=True)]
+        if not (self.rotate or len(form.couples) > 1 or any(each.whiten for each in settings)):
+            # Signs are arbitrary in the space of the rows. Those of features do not depend on the space.
+            signs = row_signs(folded[0])
+            folded = [part * signs for part in folded]
+        return folded, values
 
     def _check_bits(self, maps: Mapping[str, FeatureMap], couples: Sequence[CoupleForm]) -> None:
         sizes = {m: fitted.n_features_out for m, fitted in maps.items()}

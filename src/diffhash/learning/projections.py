@@ -16,6 +16,7 @@ __all__ = [
     "eigen_projections",
     "leading_directions",
     "numerical_rank",
+    "row_signs",
     "singular_projections",
     "smallest_eigenvectors",
 ]
@@ -65,13 +66,13 @@ def leading_directions(matrix: FloatArray, n_directions: int, *, one_view: bool)
         return decompose_difference(matrix, min(n, n_directions), one_view=one_view).first(n_directions)
     if one_view:
         values, vectors = smallest_eigenvectors((matrix + matrix.T) / 2, n_directions)
-        P = vectors.T * _row_signs(vectors.T)
+        P = vectors.T * row_signs(vectors.T)
         return Subspace(P, P, np.maximum(-values, 0.0))
     if matrix.shape[0] > matrix.shape[1]:
         found = leading_directions(matrix.T, n_directions, one_view=False)
         return Subspace(found.Q, found.P, found.strengths)
     vectors = smallest_eigenvectors(-(matrix @ matrix.T), n_directions)[1]
-    P = vectors.T * _row_signs(vectors.T)
+    P = vectors.T * row_signs(vectors.T)
     Q = -(P @ matrix)
     strengths = np.linalg.norm(Q, axis=1)
     kept = strengths > 1e-6 * strengths[0]
@@ -116,7 +117,7 @@ def singular_projections(difference: FloatArray, n_bits: int) -> tuple[FloatArra
     """
     u, values, vt = scipy.linalg.svd(difference, full_matrices=False)
     P = u[:, :n_bits].T
-    signs = _row_signs(P)
+    signs = row_signs(P)
     return P * signs, -vt[:n_bits] * signs, values
 
 
@@ -138,7 +139,7 @@ def eigen_projections(difference: FloatArray, n_bits: int) -> tuple[FloatArray, 
     """
     values, vectors = scipy.linalg.eigh((difference + difference.T) / 2)
     P = vectors[:, :n_bits].T
-    return P * _row_signs(P), values
+    return P * row_signs(P), values
 
 
 def numerical_rank(magnitudes: FloatArray, n_features: int, dtype: np.dtype[np.floating]) -> int:
@@ -165,7 +166,7 @@ def smallest_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, F
     return values, vectors
 
 
-def _row_signs(P: FloatArray) -> FloatArray:
+def row_signs(P: FloatArray) -> FloatArray:
     """Signs (n_bits, 1) that make the entry of largest magnitude in each row positive."""
     largest = np.abs(P).argmax(axis=1)
     return np.where(P[np.arange(len(P)), largest] < 0, -1.0, 1.0)[:, None]

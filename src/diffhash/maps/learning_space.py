@@ -13,6 +13,9 @@ from .mapped_view import MappedView
 
 __all__ = ["LearningSpace", "learning_space", "plain_view", "row_space"]
 
+#: In the space of sparse rows, the length of the shortest direction that is kept, relative to the longest.
+_SHORTEST = 1e-5
+
 
 @dataclass(frozen=True)
 class LearningSpace:
@@ -74,8 +77,38 @@ def row_space(view: MappedView, min_rank: int = 0) -> tuple[MappedView, FloatArr
     basis : array of shape (n_features, rank)
         Orthonormal columns. A projection P of the coordinates is ``P @ basis.T`` of the features.
     """
+    if view.stays_sparse():
+        return _sparse_row_space(view, min_rank)
     rows = view.centred_rows()
     n_more = max(0, min(min_rank, view.n_features) - view.n_rows)
-    more = np.random.default_rng(0).standard_normal((view.n_features, n_more))
-    basis, triangle = scipy.linalg.qr(np.concatenate([rows.T, more], axis=1), mode="economic")
+    basis, triangle = scipy.linalg.qr(
+        np.concatenate([rows.T, _random_columns(view.n_features, n_more)], axis=1), mode="economic"
+    )
     return plain_view(np.ascontiguousarray(triangle[:, : view.n_rows].T)), basis
+
+
+def _sparse_row_space(view: MappedView, min_rank: int) -> tuple[MappedView, FloatArray]:
+    """The same from the products of the rows with each other, which take little time if rows are sparse.
+
+    Directions in which the rows are 10^5 times shorter than in the longest one are rounding errors and left out.
+    """
+    rows, offset = view.rows(slice(None)).astype(np.float64), view.offset
+    mean_products = rows @ offset
+    products = (rows @ rows.T).toarray() - mean_products[:, None] - mean_products + offset @ offset
+    squares, vectors = np.linalg.eigh(products)
+    kept = squares > max(_SHORTEST**2 * squares[-1], 0.0)
+    vectors, lengths = vectors[:, kept][:, ::-1], np.sqrt(squares[kept][::-1])
+    mix = vectors / lengths
+    basis = np.asarray(rows.T @ mix) - np.outer(offset, mix.sum(axis=0))
+    n_more = max(0, min(max(min_rank, view.n_rows), view.n_features) - len(lengths))
+    if n_more:
+        more = _random_columns(view.n_features, n_more)
+        more = scipy.linalg.qr(more - basis @ (basis.T @ more), mode="economic")[0]
+        basis = np.concatenate([basis, more], axis=1)
+    coordinates = np.zeros((view.n_rows, basis.shape[1]))
+    coordinates[:, : len(lengths)] = vectors * lengths
+    return plain_view(coordinates), basis
+
+
+def _random_columns(n_features: int, n: int) -> FloatArray:
+    return np.random.default_rng(0).standard_normal((n_features, n))

@@ -84,11 +84,12 @@ class MappedView:
 
     def _slices(self) -> Iterator[slice]:
         width = max(self.map.n_features_in, self.n_features)
-        if self._stays_sparse():
+        if self.stays_sparse():
             width = self.X.nnz // max(self.n_rows, 1) + 1
         return block_rows(self.n_rows, width)
 
-    def _stays_sparse(self) -> bool:
+    def stays_sparse(self) -> bool:
+        """Whether the mapped features are sparse."""
         return bool(scipy.sparse.issparse(self.X) and scipy.sparse.issparse(self.map.transform(self.X[:1])))
 
     def whitened(self, matrix: FloatArray) -> MappedView:
@@ -117,7 +118,7 @@ class MappedView:
     @property
     def offset(self) -> FloatArray:
         """The vector that remains to be subtracted from sparse features; zeros for dense features."""
-        if self.map.offset is None or not self._stays_sparse():
+        if self.map.offset is None or not self.stays_sparse():
             return np.zeros(self.n_features)
         return self.map.offset
 
