@@ -28,7 +28,7 @@ def ranks(collection, symbols, rows, into, seed):
     found = []
     for row in rows:
         strokes = trace(symbols.characters[row], path, rng)
-        options = SearchRequest(modality="image", into=into, k=PLACES[-1])
+        options = SearchRequest(modality="drawing", into=into, k=PLACES[-1])
         answer, _, _ = ask_drawing(collection, options, strokes, PLACES[-1])
         ids = [hit.id for hit in answer.hits]
         own = f"U+{ord(symbols.characters[row]):04X}"
@@ -49,10 +49,10 @@ def main():
     with dh.Collection.open(arguments.collection) as collection:
         for name, rows in (("learned from", train), ("not learned from", test)):
             chosen = rng.choice(rows, arguments.drawings, replace=False)
-            for into in ("image", "text"):
+            for into in ("drawing", "text"):
                 place = ranks(collection, symbols, chosen, into, arguments.seed)
                 shares = ", ".join(f"first {k}: {np.mean(place < k):.1%}" for k in PLACES)
-                target = f" (target for the first 10: {TARGETS[name]:.0%})" if into == "image" else ""
+                target = f" (target for the first 10: {TARGETS[name]:.0%})" if into == "drawing" else ""
                 print(f"symbols that were {name}, into {into}: {shares}{target}")
 
 

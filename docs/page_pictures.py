@@ -19,11 +19,11 @@ ARROW = "880.500-120.500_350.280-120.500-350.720"
 #: Name, address, width, height, colours, and a text to click on.
 PICTURES = [
     ("words", "?q=white+star&modality=text&into=image", 1100, 760, "light", "Why, and what it is"),
-    ("drawing", f"?draw={ARROW}&modality=image&into=image", 1100, 900, "light", None),
+    ("drawing", f"?draw={ARROW}&modality=drawing&into=drawing", 1100, 900, "light", None),
     ("dark", "?q=black+chess+queen&modality=text&into=image", 1100, 640, "dark", None),
     ("phone", "?q=smiling+face&modality=text&into=image", 390, 780, "light", None),
     ("nothing", "?q=snowmobile&modality=text&into=image", 1100, 420, "light", None),
-    ("evaluation", "?tab=evaluation", 1100, 500, "light", None),
+    ("evaluation", "?tab=evaluation", 1100, 760, "light", None),
 ]
 
 

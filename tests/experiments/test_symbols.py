@@ -13,8 +13,12 @@ from diffhash.experiments.symbols import COSTS, Answer, run_demo
 from diffhash.experiments.symbols.html_report import demo_page
 from diffhash.experiments.symbols.questions import WORDS
 from diffhash.experiments.symbols.write_report import write_demo
+from diffhash.featurizers.strokes import draw_strokes
 from tests.experiments.symbols_settings import QUICK, few_symbols
 from tests.experiments.test_paper_report import HOSTILE, _parsed
+
+#: An arrow to the left.
+ARROW = [np.array([[0.9, 0.5], [0.1, 0.5]]), np.array([[0.35, 0.3], [0.1, 0.5], [0.35, 0.7]])]
 
 
 def quick_demo(folder, **options):
@@ -186,3 +190,16 @@ def test_hostile_text_is_shown_and_never_run(result, tmp_path):
     assert "script" not in {tag for tag, _ in tags.seen}
     assert not any(name.startswith("on") for _, attrs in tags.seen for name in attrs)
     assert HOSTILE in "".join(tags.text)
+
+
+def test_the_collection_reads_drawings_and_words_and_gives_chances(result):
+    with dh.Collection.open(result.collection) as collection:
+        assert collection.word_fields == ("name",)
+        assert collection.stats().n_codes["drawing"] == result.n_symbols
+        drawing = draw_strokes(ARROW, size=96, extent=0.8, thickness=0.06)
+        (found,) = collection.search_raw([drawing], modality="drawing", into="drawing", k=10)
+        (named,) = collection.search_raw(["leftwards arrow"], modality="text", into="image", k=5)
+    assert sum("ARROW" in hit.payload["name"] for hit in found) >= 5
+    assert all(hit.chance is not None for hit in found)
+    assert named[0].payload["name"] == "LEFTWARDS ARROW"
+    assert named[0].found_by == "both"

@@ -10,13 +10,14 @@ from sklearn.decomposition import PCA, TruncatedSVD
 from sklearn.pipeline import make_pipeline
 
 from diffhash.errors import ParameterError
-from diffhash.featurizers import HogFeatures, PictureFeatures, TfidfFeatures
+from diffhash.featurizers import DrawingFeatures, HogFeatures, PictureFeatures, TfidfFeatures
 
 TEXTS = ["LATIN SMALL LETTER A", "LATIN CAPITAL LETTER A", "BLACK STAR", "WHITE STAR STAR"]
 FEATURIZERS = [
     TfidfFeatures(min_count=2, char_ngrams=(1, 2)),
     HogFeatures(cells=4, signed=True),
     PictureFeatures(hues=5),
+    DrawingFeatures(pen=0.1),
 ]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diffhash.errors import DiffhashError, NotFittedError
-from diffhash.featurizers import Featurizer, HogFeatures, PictureFeatures, TfidfFeatures
+from diffhash.featurizers import DrawingFeatures, Featurizer, HogFeatures, PictureFeatures, TfidfFeatures
 from diffhash.featurizers.registry import featurizer_from_state
 
 TEXTS = ["LATIN SMALL LETTER A", "BLACK STAR", "schöne Grüße", "数学", "a\nb\tc", "\x85 \x1c odd\u2028spaces"]
@@ -21,6 +21,7 @@ CASES = [
     (TfidfFeatures(char_ngrams=(1, 3), char_weight=0.5).fit([*TEXTS, "lone \ud800 surrogate"]), TEXTS),
     (HogFeatures(cells=4, signed=True, thumbnail=3), pictures()),
     (PictureFeatures(cells=3, hues=5), pictures()),
+    (DrawingFeatures(cells=3, pen=0.1), pictures()),
 ]
 
 

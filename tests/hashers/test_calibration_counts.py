@@ -170,3 +170,24 @@ def test_damaged_counts_are_refused(name):
 
     with pytest.raises(ModelFileError, match="inconsistent"):
         HashModel.from_bytes(pack_model(header, arrays))
+
+
+def test_unseen_objects_calibrate_an_extended_model_without_a_second_fit(monkeypatch):
+    """The counts are those of the model itself, and the new modality has some, too."""
+    data = dh.datasets.make_paper_data(n_classes=5, n_train=300, n_test=200, random_state=0)
+    seen, unseen = data.train.views, data.test.views
+    hasher = dh.DiffHash(n_bits=8).fit(seen, dh.Pairs.aligned(len(seen["x"])))
+    new = {"x": seen["x"], "z": seen["x"] ** 3}
+    extended = hasher.extend(new, dh.Pairs.aligned(len(seen["x"])), modality="z")
+    n = len(unseen["x"])
+    views = {**unseen, "z": unseen["x"] ** 3}
+    monkeypatch.setattr(dh.DiffHash, "_learn", lambda *_: pytest.fail("a second fit"))
+
+    extended.calibrate(views, dh.Pairs.from_ids(dict.fromkeys(views, np.arange(n))), unseen=True)
+
+    codes = {m: extended.encode(X, modality=m) for m, X in views.items()}
+    for one, other in (("x", "y"), ("z", "y")):
+        couple = extended.model_.calibration.couple(one, other)
+        distances = np.unpackbits(codes[one] ^ codes[other], axis=1).sum(axis=1)
+        np.testing.assert_array_equal(couple.counts[1, 0], np.bincount(distances, minlength=9))
+    assert set(extended.model_.fusion_slopes) == {"x", "y", "z"}

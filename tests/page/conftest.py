@@ -44,8 +44,10 @@ def browser(request):
     """Debian's Chromium, without a window."""
     if str(request.config.option.markexpr).split(" ")[0] != "browser":
         pytest.skip("needs a browser: run make test-page")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    # The answer to the last letter may take its time on a machine that does other work.
+    expect.set_options(timeout=15_000)
     program = shutil.which("chromium")
     assert program is not None, "Chromium is missing: apt-get install chromium"
     with sync_playwright() as playwright:

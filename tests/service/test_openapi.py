@@ -48,7 +48,7 @@ def test_schemathesis_finds_nothing(copied, tmp_path, writable):
         status = server.stop()
 
     assert result.returncode == 0, result.stdout[-6000:] + result.stderr[-2000:]
-    assert "Tested: 19" in result.stdout
+    assert "Tested: 23" in result.stdout
     assert failed == []
     assert status == 0
 

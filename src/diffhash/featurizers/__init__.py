@@ -2,6 +2,7 @@
 
 from .base import Featurizer
 from .colour_features import colour_histograms
+from .drawing_features import DrawingFeatures
 from .grey_features import hog, thumbnails
 from .hog_features import HogFeatures
 from .named import load_featurizer
@@ -12,6 +13,7 @@ from .picture_reading import read_pictures
 from .text_features import TfidfFeatures
 
 __all__ = [
+    "DrawingFeatures",
     "Featurizer",
     "HogFeatures",
     "OnnxPictures",

@@ -40,8 +40,8 @@ class Featurizer(Protocol):
     Attributes
     ----------
     kind : str
-        Name of the class in model files. diffhash uses ``"tfidf"``, ``"hog"`` and ``"picture"``;
-        choose another name for your own class.
+        Name of the class in model files. diffhash uses ``"tfidf"``, ``"hog"``, ``"picture"`` and
+        ``"drawing"``; choose another name for your own class.
     n_features : int
         Number of columns that :meth:`transform` returns.
     takes : {"text", "pictures"}, optional

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from .base import Featurizer
+from .drawing_features import DrawingFeatures
 from .hog_features import HogFeatures
 from .picture_features import PictureFeatures
 from .text_features import TfidfFeatures
@@ -15,9 +16,9 @@ from .text_features import TfidfFeatures
 __all__ = ["BUILT_IN", "featurizer_from_state", "is_built_in"]
 
 #: Only these classes are ever created from a file.
-BUILT_IN: dict[str, type[HogFeatures] | type[PictureFeatures] | type[TfidfFeatures]] = {
-    c.kind: c for c in (HogFeatures, PictureFeatures, TfidfFeatures)
-}
+BUILT_IN: dict[
+    str, type[DrawingFeatures] | type[HogFeatures] | type[PictureFeatures] | type[TfidfFeatures]
+] = {c.kind: c for c in (DrawingFeatures, HogFeatures, PictureFeatures, TfidfFeatures)}
 
 
 def is_built_in(featurizer: Featurizer) -> bool:

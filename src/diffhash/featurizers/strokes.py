@@ -100,24 +100,27 @@ def draw_strokes(
         placed = (np.asarray(stroke, dtype=np.float64) - centre) * scale + place
         starts.append(placed if len(placed) == 1 else placed[:-1])
         ends.append(placed if len(placed) == 1 else placed[1:])
-    distance = _distances(np.concatenate(starts), np.concatenate(ends), size)
+    distance = _distances(np.concatenate(starts), np.concatenate(ends), size, thickness * size / 2 + 1)
     # A pixel whose centre is half a pixel inside the line is white, half a pixel outside black.
     grey = np.clip(thickness * size / 2 + 0.5 - distance, 0.0, 1.0)
-    drawn: NDArray[np.uint8] = np.rint(255 * grey).astype(np.uint8).reshape(size, size)
+    drawn: NDArray[np.uint8] = np.rint(255 * grey).astype(np.uint8)
     return drawn
 
 
-def _distances(starts: FloatArray, ends: FloatArray, size: int) -> FloatArray:
-    """Distance of the centre of each pixel to the nearest of some segments."""
-    down, across = np.divmod(np.arange(size * size), size)
-    pixels = np.stack([across + 0.5, down + 0.5], axis=1)
-    nearest = np.full(len(pixels), np.inf)
-    # In blocks: a long drawing on a large picture must not take much memory.
-    step = max(1, (1 << 20) // len(pixels))
-    for begin in range(0, len(starts), step):
-        start, way = starts[begin : begin + step], (ends - starts)[begin : begin + step]
-        relative = pixels[:, None] - start
-        share = (relative * way).sum(axis=2) / np.maximum((way * way).sum(axis=1), 1e-12)
-        gap = relative - np.clip(share, 0.0, 1.0)[..., None] * way
-        nearest = np.minimum(nearest, np.sqrt((gap * gap).sum(axis=2)).min(axis=1))
+def _distances(starts: FloatArray, ends: FloatArray, size: int, reach: float) -> FloatArray:
+    """Distance of the centre of each pixel to the nearest of some segments, as far as it is at most ``reach``."""
+    nearest = np.full((size, size), np.inf)
+    centres = np.arange(size) + 0.5
+    # Each segment changes only the pixels around it.
+    lows = np.clip(np.floor(np.minimum(starts, ends) - reach), 0, size).astype(int).tolist()
+    highs = np.clip(np.ceil(np.maximum(starts, ends) + reach), 0, size).astype(int).tolist()
+    ways = ends - starts
+    lengths = np.maximum((ways * ways).sum(axis=1), 1e-12).tolist()
+    for (x, y), (dx, dy), length, low, high in zip(
+        starts.tolist(), ways.tolist(), lengths, lows, highs, strict=True
+    ):
+        part = nearest[low[1] : high[1], low[0] : high[0]]
+        across, down = centres[low[0] : high[0]] - x, (centres[low[1] : high[1]] - y)[:, None]
+        share = np.clip((across * dx + down * dy) / length, 0.0, 1.0)
+        np.minimum(part, np.hypot(across - share * dx, down - share * dy), out=part)
     return nearest

@@ -23,16 +23,14 @@ from ..learning.passes import CollectPass
 from ..learning.sample_keys import sample_limit
 from ..learning.source_registry import open_batches, open_views
 from ..model import HashModel
-from ..model.hash_model import FUSION_SLOPES
 from ..native.argument_checks import MAX_BITS
 from ..pairs import Pairs
 from ..pairs.couples import couples_to_learn
 from ..threads import blas_libraries
 from ..types import Views
 from ..validation import check_count, check_flag, check_seed
-from .calibration import fusion_slopes, held_out_values
+from .calibration import held_out_values, unseen_values, with_judgement
 from .fitted import FittedHasher
-from .held_out_counts import held_out_calibration
 from .training_data import Learned, TrainingData, check_training_data, few_threads
 
 __all__ = ["BaseHasher"]
@@ -166,7 +164,9 @@ class BaseHasher(FittedHasher, ABC):
         self._stream = None
         return self
 
-    def calibrate(self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs]) -> Self:
+    def calibrate(
+        self, views: Views, pairs: Pairs | Mapping[tuple[str, ...], Pairs], *, unseen: bool = False
+    ) -> Self:
         """Learn how reliable modalities and distances are.
 
         A second model is fitted with the same parameters to 80 % of the objects, and judged on the others: how
@@ -178,7 +178,10 @@ class BaseHasher(FittedHasher, ABC):
         Parameters
         ----------
         views, pairs
-            What the hasher was fitted to.
+            What the hasher was fitted to; or, with ``unseen``, other objects.
+        unseen : bool
+            The objects are others than those of ``fit``, and at least some hundred. The model is judged on them
+            directly, and nothing is fitted. A model of :meth:`extend` can be calibrated in this way, too.
 
         Returns
         -------
@@ -204,7 +207,7 @@ class BaseHasher(FittedHasher, ABC):
         for m, X in data.views.items():
             check_names(views[m], model.feature_names.get(m), caller=caller, modality=m)
             model.check_features(X, m, caller=caller)
-        self.model_ = hasher._calibrated(data, model, caller)
+        self.model_ = hasher._judged(data, model) if unseen else hasher._calibrated(data, model, caller)
         return self
 
     def extend(
@@ -325,13 +328,12 @@ class BaseHasher(FittedHasher, ABC):
             held_out = held_out_values(
                 data, model, second._learn, getattr(self, "random_state", 0), caller=caller
             )
-            slopes = dict(zip(data.modalities, fusion_slopes(held_out), strict=True))
-            distances = held_out_calibration(
-                data.modalities, held_out.second_values, held_out.couples, np.random.default_rng(0)
-            )
-        stacked = np.stack([slopes[m] for m in model.modalities])
-        known = {FUSION_SLOPES: stacked, **distances.to_arrays(model.modalities)}
-        return replace(model, extra=model.extra | known)
+            return with_judgement(model, data.modalities, held_out)
+
+    def _judged(self, data: TrainingData, model: HashModel) -> HashModel:
+        """The model with what objects say that it has not seen."""
+        with few_threads(data):
+            return with_judgement(model, data.modalities, unseen_values(data, model))
 
     def _second_hasher(self, model: HashModel) -> Self:  # noqa: ARG002 - subclasses use the model
         """An unfitted hasher for the second fit of the calibration."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,14 +12,16 @@ import numpy as np
 from ..errors import DiffhashError, DiffhashWarning, PairsError
 from ..learning.fusion import partner_consensus, reliability_slopes, transferred_values
 from ..model import HashModel
+from ..model.hash_model import FUSION_SLOPES
 from ..pairs.couples import ResolvedCouples
 from ..pairs.objects import hold_out_couples
 from ..types import FloatArray, IntArray
+from .held_out_counts import held_out_calibration
 
 if TYPE_CHECKING:
     from .training_data import Learned, TrainingData
 
-__all__ = ["HeldOutValues", "fusion_slopes", "held_out_values"]
+__all__ = ["HeldOutValues", "fusion_slopes", "held_out_values", "unseen_values", "with_judgement"]
 
 #: Share of the objects that the second fit does not see.
 _SHARE = 0.2
@@ -96,6 +98,27 @@ def held_out_values(
             values.append(second.maps[m].project(of, second.projections[m], second.thresholds[m]))
     values = transferred_values(by_model, by_second, scored)
     return HeldOutValues(split.scored_rows, values, scored, split.scored)
+
+
+def unseen_values(data: TrainingData, model: HashModel) -> HeldOutValues:
+    """Project objects that the model has not seen; no second fit is needed."""
+    values = [
+        model.maps[m].project(data.views[m], model.projections[m], model.thresholds[m])
+        for m in data.modalities
+    ]
+    rows = tuple(np.arange(len(each)) for each in values)
+    return HeldOutValues(rows, values, values, data.couples)
+
+
+def with_judgement(model: HashModel, modalities: Sequence[str], held_out: HeldOutValues) -> HashModel:
+    """The model with what held-out objects say: how reliable modalities are, and counts of pairs by distance."""
+    slopes = dict(zip(modalities, fusion_slopes(held_out), strict=True))
+    distances = held_out_calibration(
+        modalities, held_out.second_values, held_out.couples, np.random.default_rng(0)
+    )
+    stacked = np.stack([slopes[m] for m in model.modalities])
+    known = {FUSION_SLOPES: stacked, **distances.to_arrays(model.modalities)}
+    return replace(model, extra=model.extra | known)
 
 
 def fusion_slopes(held_out: HeldOutValues) -> list[FloatArray]:

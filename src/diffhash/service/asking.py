@@ -19,6 +19,7 @@ from ..workflows.query_notes import (
     filter_notes,
     no_match_reason,
     raw_modalities,
+    usual_modalities,
     why_nothing,
     word_notes,
 )
@@ -137,8 +138,9 @@ def check_text_modality(store: Any, modality: str | None, *, words: bool) -> str
     fitting = raw_modalities(store.model, words=words)
     what = "texts" if words else "pictures"
     if modality is None:
-        if len(fitting) == 1:
-            return fitting[0]
+        usual = usual_modalities(store.model, words=words)
+        if len(usual) == 1:
+            return usual[0]
         raise InputError(
             f"several modalities take {what}: {', '.join(fitting)}. Say modality."
             if fitting

@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from ..errors import ParameterError
+from ..featurizers import DrawingFeatures
 from ..featurizers.base import recognized
 from ..featurizers.strokes import read_strokes
 from ..stores import Hit
@@ -76,9 +77,14 @@ def read_question(query: bytes) -> Question:
     'white star'
     """
     given: dict[str, Any] = {"k": _HITS}
+    seen: set[str] = set()
     for name, text in query_pairs(query):
+        if name in seen:
+            raise RefusedError(422, "RequestError", f"The parameter {name[:50]!r} is given twice.")
+        seen.add(name)
         if name in _TEXTS:
-            if text.strip():
+            # An empty field of the page is no query. A drawing is never blank, so spaces are an error there.
+            if text.strip() or (text and name == "draw"):
                 given[name] = text
         elif name in _JSON:
             given[name] = _value(name, text)
@@ -207,6 +213,9 @@ def describe_page(store: Any) -> dict[str, Any]:
     if model is not None:
         for words, what in ((True, "words"), (False, "pictures")):
             takes |= dict.fromkeys(raw_modalities(model, words=words), what)
+        takes |= {
+            name: "drawings" for name, each in model.featurizers.items() if each.kind == DrawingFeatures.kind
+        }
     sizes = store.stats().n_codes
     return {
         "objects": len(store),

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..featurizers import DrawingFeatures
 from ..featurizers.base import takes_texts
 from ..model import HashModel
 from ..search.calibration import FalseMatchLimit
 from ..stores import Collection, WordMatch
 from ..stores.engine_store import EngineStore
 
-__all__ = ["filter_notes", "no_match_reason", "raw_modalities", "why_nothing", "word_notes"]
+__all__ = [
+    "filter_notes",
+    "no_match_reason",
+    "raw_modalities",
+    "usual_modalities",
+    "why_nothing",
+    "word_notes",
+]
 
 _MOST_NAMES = 8
 
@@ -19,6 +27,13 @@ _MOST_NAMES = 8
 def raw_modalities(model: HashModel, *, words: bool) -> list[str]:
     """Modalities whose featurizers take words, or those whose featurizers take something else: pictures."""
     return [name for name, featurizer in model.featurizers.items() if takes_texts(featurizer) == words]
+
+
+def usual_modalities(model: HashModel, *, words: bool) -> list[str]:
+    """The same for a query without a modality: a picture is a drawing only if nothing else takes pictures."""
+    found = raw_modalities(model, words=words)
+    others = [name for name in found if model.featurizers[name].kind != DrawingFeatures.kind]
+    return others or found
 
 
 def word_notes(match: WordMatch) -> tuple[str, ...]:

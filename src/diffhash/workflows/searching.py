@@ -23,7 +23,7 @@ from .model_files import check_calibrated, choose_modality, open_store
 from .objects import stored_id
 from .options import FileName, FileNames, OptionError, check_count, check_files
 from .outputs import check_page_output
-from .query_notes import filter_notes, no_match_reason, raw_modalities, why_nothing, word_notes
+from .query_notes import filter_notes, no_match_reason, usual_modalities, why_nothing, word_notes
 from .search_results import QueryResult
 
 __all__ = ["search", "search_to_page"]
@@ -346,7 +346,7 @@ def _modality_of_vectors(model: HashModel, file: FileName, vectors: Any) -> str:
 
 
 def _modality_of_raw(model: HashModel, *, words: bool) -> str:
-    matching = raw_modalities(model, words=words)
+    matching = usual_modalities(model, words=words)
     if len(matching) == 1:
         return matching[0]
     what = "words" if words else "pictures"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...datasets import Symbols
@@ -41,10 +43,10 @@ _HITS, _UNSEEN_HITS, _NAMES = 10, 8, 5
 def ask_words(collection: Collection, symbols: Symbols) -> tuple[Answer, ...]:
     """Search drawings with each of :data:`WORDS`, among all symbols and among the unseen symbols."""
     known = np.diff(symbols.text_featurizer.transform(WORDS).indptr) > 0
-    found = collection.search_raw(WORDS, modality="text", into="image", k=_HITS)
-    among_unseen = collection.search_raw(
-        WORDS, modality="text", into="image", k=_UNSEEN_HITS, where={"unseen": True}
-    )
+    # The report is about codes: the names themselves are not searched, and the order is by distance.
+    options: dict[str, Any] = {"modality": "text", "into": "image", "rank": "hamming", "words": False}
+    found = collection.search_raw(WORDS, k=_HITS, **options)
+    among_unseen = collection.search_raw(WORDS, k=_UNSEEN_HITS, where={"unseen": True}, **options)
     answers = []
     for words, is_known, hits, unseen_hits in zip(WORDS, known, found, among_unseen, strict=True):
         if not is_known:
@@ -63,7 +65,7 @@ def ask_pictures(collection: Collection, symbols: Symbols, test: IntArray) -> tu
     chosen += [name for name in names if name not in chosen][: len(PICTURES) - len(chosen)]
     rows = [symbols.names.index(name) for name in chosen]
     pictures = [symbols.pictures[row] for row in rows]
-    found = collection.search_raw(pictures, modality="image", into="text", k=_NAMES)
+    found = collection.search_raw(pictures, modality="image", into="text", k=_NAMES, rank="hamming")
     codes = collection.hasher.encode_raw(pictures, modality="image")
     ids, distances = collection.search_arrays(codes, into="text", k=len(collection))
     answers = []

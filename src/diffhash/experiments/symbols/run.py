@@ -15,6 +15,7 @@ import numpy as np
 
 from ...codes import code_bytes
 from ...datasets import Symbols, load_symbols
+from ...datasets.glyphs import draw, font_path
 from ...evaluation import evaluate
 from ...hashers import RefinedHash
 from ...hashers.base import BaseHasher
@@ -23,6 +24,7 @@ from ...search import HammingIndex
 from ...stores import Collection
 from ...types import IntArray
 from ..paper.results import describe_environment
+from .by_hand import Drawings, learn_drawings
 from .data_url import picture_data_url
 from .questions import ask_pictures, ask_words
 from .result import DemoResult, Direction, Step
@@ -33,10 +35,11 @@ N_BITS = 128
 #: Name of the collection's file.
 COLLECTION = "symbols.dh"
 #: The steps and their approximate relative durations.
-COSTS = {"draw": 3.0, "learn": 22.0, "evaluate": 0.5, "build": 1.0, "ask": 0.5}
+COSTS = {"draw": 3.0, "learn": 22.0, "hand": 4.0, "evaluate": 0.5, "build": 1.0, "ask": 0.5}
 _TITLES = {
     "draw": "draw the symbols in two faces and featurize drawings and names",
     "learn": "learn the codes from pairs",
+    "hand": "learn to read drawings by hand, and calibrate",
     "evaluate": "evaluate on unseen symbols, in all six directions",
     "build": "encode everything and build the collection",
     "ask": "search",
@@ -45,6 +48,8 @@ _TITLES = {
 _MODALITIES = {"text": "name", "image": "drawing", "serif": "serif drawing"}
 _RECALL = 100
 _TIMED = 50
+#: Side of the thumbnails in pixels.
+_THUMBNAIL = 64
 
 
 def run_demo(
@@ -101,12 +106,13 @@ def run_demo(
     with step("learn"):
         hasher = RefinedHash(n_bits=n_bits, random_state=0, progress=report, **settings)
         hasher.fit(views, Pairs.from_ids(ids))
-        # A drawing that is a query counts as a drawing in Sans, so the other face needs no featurizer.
-        hasher.set_featurizers({"image": symbols.image_featurizer, "text": symbols.text_featurizer})
+    with step("hand"):
+        drawings = learn_drawings(hasher, symbols, train, test)
+        hasher = drawings.hasher
     with step("evaluate"):
         directions = _evaluate(hasher, symbols, test)
     with step("build"):
-        _build(path, hasher, symbols, test)
+        _build(path, hasher, symbols, test, drawings)
     with Collection.open(path) as collection:
         with step("ask"):
             words = ask_words(collection, symbols)
@@ -164,8 +170,10 @@ def _evaluate(hasher: BaseHasher, symbols: Symbols, test: IntArray) -> tuple[Dir
     return tuple(directions)
 
 
-def _build(path: Path, hasher: BaseHasher, symbols: Symbols, test: IntArray) -> None:
+def _build(path: Path, hasher: BaseHasher, symbols: Symbols, test: IntArray, drawings: Drawings) -> None:
     unseen = np.isin(np.arange(len(symbols)), test)
+    # Pages show them larger than the pictures that were learned from.
+    thumbnails = draw(symbols.characters, font_path("DejaVuSans"), _THUMBNAIL)
     ids = [f"U+{ord(character):04X}" for character in symbols.characters]
     payloads = [
         {
@@ -173,15 +181,16 @@ def _build(path: Path, hasher: BaseHasher, symbols: Symbols, test: IntArray) -> 
             "name": symbols.names[row],
             "block": str(symbols.groups[row]),
             "unseen": bool(unseen[row]),
-            "thumbnail": picture_data_url(symbols.pictures[row]),
+            "thumbnail": picture_data_url(thumbnails[row]),
         }
         for row in range(len(symbols))
     ]
-    with Collection.create(path, hasher, overwrite=True) as collection:
+    with Collection.create(path, hasher, overwrite=True, words="name") as collection:
         collection.add(symbols.views["image"], modality="image", ids=ids, payloads=payloads)
         collection.add(symbols.views["text"], modality="text", ids=ids)
         serif = [ids[row] for row in symbols.rows["serif"]]
         collection.add(symbols.views["serif"], modality="serif", ids=serif)
+        collection.add(drawings.features, modality="drawing", ids=ids)
         collection.index_payload("unseen")
 
 

@@ -1,6 +1,7 @@
 // What to show of a payload: a picture, a caption, and the rest.
 
 const CAPTIONS = ["caption", "name", "title", "label", "text"];
+const FILE = /[^/]\.(png|jpe?g|gif|webp|bmp|tiff?)$/i;
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*$/;
 
 export function pictureOf(payload) {
@@ -15,7 +16,9 @@ export function captionOf(id, payload) {
     const value = payload[name];
     if (typeof value === "string" && value !== "") return value;
   }
-  return String(id);
+  // The name of a picture file says enough; its folder is part of the id, which is shown with the reasons.
+  const name = String(id);
+  return FILE.test(name) ? name.slice(name.lastIndexOf("/") + 1) : name;
 }
 
 export function shownFields(payload) {

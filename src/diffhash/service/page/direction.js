@@ -26,14 +26,18 @@ export class Direction {
     );
   }
 
+  // What takes drawings takes pictures of drawings, too; it comes last there, and first for a drawing.
   names(takes) {
-    return this.modalities.filter((each) => !takes || each.takes === takes).map((each) => each.name);
+    const fits = (each) => !takes || each.takes === takes || (takes !== "words" && each.takes && each.takes !== "words");
+    const found = this.modalities.filter(fits);
+    if (takes === "words" || !takes) return found.map((each) => each.name);
+    return [...found.filter((each) => each.takes === takes), ...found.filter((each) => each.takes !== takes)].map((each) => each.name);
   }
 
   // Modalities that this kind of query can have, and good ones if the address has none.
   show(kind, state) {
     // Before anybody has asked, the next question is probably in words.
-    const takes = { none: this.names("words").length ? "words" : undefined, text: "words", picture: "pictures", drawing: "pictures" }[kind];
+    const takes = { none: this.names("words").length ? "words" : undefined, text: "words", picture: "pictures", drawing: "drawings" }[kind];
     const possible = this.names(takes);
     for (const option of this.modality.options) option.disabled = !possible.includes(option.value);
     const asked = state.modality ?? possible[0] ?? "";
@@ -44,7 +48,7 @@ export class Direction {
   }
 
   usual(asked) {
-    const pictures = this.names("pictures").filter((name) => name !== asked);
+    const pictures = this.modalities.filter((each) => each.takes === "pictures" && each.name !== asked).map((each) => each.name);
     const others = this.names().filter((name) => name !== asked);
     return pictures[0] ?? others[0] ?? asked;
   }

@@ -75,6 +75,6 @@ function bits({ shares, sampled, n_bits: count }) {
 
 export async function showEvaluation(element, ask, signal) {
   const [evaluation, shares] = await Promise.all([ask("v1/evaluation", { signal }), ask("v1/bits", { signal })]);
-  const parts = evaluation.calibrated ? evaluation.directions.flatMap(direction) : [make("p", { text: UNCALIBRATED })];
+  const parts = evaluation.calibrated ? evaluation.directions.filter((each) => each.similar_pairs).flatMap(direction) : [make("p", { text: UNCALIBRATED })];
   element.replaceChildren(...parts.filter(Boolean), ...bits(shares));
 }

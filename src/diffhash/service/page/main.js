@@ -49,7 +49,7 @@ const kept = () => ({ where: state.where, radius: state.radius, fold: state.fold
 function pictureDirection(kind) {
   if (about === null) return {};
   if (kindOf(state) === kind) return { modality: state.modality, into: state.into };
-  const [name] = direction.names("pictures");
+  const [name] = direction.names(kind === "drawing" ? "drawings" : "pictures");
   return { modality: name, into: name };
 }
 
@@ -113,7 +113,7 @@ async function open(signal) {
   const words = about.captions || about.modalities.some((each) => each.takes === "words");
   byId("words").disabled = !words;
   byId("words").placeholder = words ? "" : "This collection does not understand words: choose an object";
-  byId("draw-area").hidden = !about.modalities.some((each) => each.takes === "pictures");
+  byId("draw-area").hidden = !about.modalities.some((each) => each.takes === "pictures" || each.takes === "drawings");
   direction.open(about);
   filters.open(about.n_bits, await ask("v1/fields", { signal }));
 }

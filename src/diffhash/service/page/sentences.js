@@ -58,5 +58,5 @@ export function distanceOf(hit, bits) {
 export function chanceOf(hit) {
   if (hit.chance === null) return "";
   const percent = 100 * hit.chance;
-  return percent < 1 ? "under 1 % likely" : percent > 99 ? "over 99 % likely" : `${Math.round(percent)} % likely`;
+  return percent < 1 ? "under 1\u00a0% likely" : percent > 99 ? "over 99\u00a0% likely" : `${Math.round(percent)}\u00a0% likely`;
 }

@@ -40,7 +40,7 @@ function explain(hit, asked, bits) {
   if (asked.kind !== "none") {
     say("found by", foundBy(hit));
     say("distance", distanceOf(hit, bits));
-    say("chance", chanceOf(hit) || "not known: the model is not calibrated");
+    if (hit.distance !== null) say("chance", chanceOf(hit) || "not known: this direction is not calibrated");
   }
   say("modality", hit.modality);
   say("id", hit.id);
