@@ -88,11 +88,13 @@ def kernel_million() -> list[Line]:
     """KernelDiffHash with aligned rows and 1,000 landmarks, whose features (8 GB) are computed twice."""
     views = views_of(10**6)
     x, y = views["x"], views["y"]
+    # Small exponents, as those of a kernel are.
+    landmarks = [view[:1000].T * np.float32(1e-3) for view in (x, y)]
 
     def features(rows: slice) -> tuple[Any, Any]:
         found = []
-        for view in (x, y):
-            values = view[rows] @ view[:1000].T
+        for view, points in zip((x, y), landmarks, strict=True):
+            values = view[rows] @ points
             found.append(np.exp(values, out=values))
         return found[0], found[1]
 
@@ -107,9 +109,7 @@ def kernel_million() -> list[Line]:
             projected = kx @ table[:, :50], ky @ table[:, :50]
         return projected
 
-    x *= np.float32(0.1)
     floor = measure(bare)
-    x /= np.float32(0.1)
     ours = measure(lambda: dh.KernelDiffHash(50).fit(views, dh.Pairs.aligned(len(x))))
     return [
         line_of_time(
