@@ -1,5 +1,7 @@
 """Hash functions that are prepared once give what map, projection and threshold say."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -95,3 +97,13 @@ def test_encode_uses_float64_if_a_block_is_out_of_the_range_of_float32(model, un
 
 def test_encode_of_no_rows_gives_no_codes(model):
     assert model.encode(np.empty((0, 6)), modality="x").shape == (0, 1)
+
+
+def test_a_model_that_has_encoded_can_be_pickled(model):
+    """Workers of a cluster get models by pickle."""
+    X = np.random.default_rng(4).normal(size=(50, 6)).astype(np.float32)
+    codes = model.encode(X, modality="x")
+
+    again = pickle.loads(pickle.dumps(model))
+
+    np.testing.assert_array_equal(again.encode(X, modality="x"), codes)

@@ -316,6 +316,10 @@ class HashModel:
 
         return model_from_bytes(data, name=name, kernel=kernel, featurizers=featurizers, opened_by=opened_by)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # Prepared encoders are made again where they are needed.
+        return {name: value for name, value in self.__dict__.items() if name != "_encoders"}
+
     @cached_property
     def _encoders(self) -> dict[tuple[str, np.dtype[Any]], PreparedEncoder]:
         return {}
