@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 SERVERS := .venv-servers
 # What every target needs: the tests import all engines and surfaces.
-EXTRAS := test,report,cli,client,cluster,parquet,pictures,serve,postgres,milvus,zarr
+EXTRAS := test,report,cli,client,cluster,onnx,parquet,pictures,serve,postgres,milvus,zarr
 NATIVE := $(wildcard src/diffhash/native/cpp/*.cpp src/diffhash/native/cpp/*.hpp)
 
 .PHONY: help demo test test-stores test-page check docs bench bench-training bench-search bench-collection attack sanitize sanitize-python kernels-emulated wheel clean
@@ -48,8 +48,9 @@ $(SERVERS)/.installed: constraints.txt
 demo: $(VENV)/.package ## symbols by their names: learn, evaluate, build a collection, ask, write demo/report.html
 	$(BIN)/diffhash demo --out demo
 
+# One BLAS thread in each process: more threads than cores wait for one another, which made some tests five times slower.
 test: $(VENV)/.package ## run the tests, on all cores
-	$(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 # In a network namespace, because Milvus listens on all interfaces; and bounded in time, whatever a server does.
 # Two Milvus cannot run side by side, so the tests that kill one come after those that share one.
