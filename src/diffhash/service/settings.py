@@ -121,7 +121,7 @@ class ServeSettings:
     host_names: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     delay: float = 0.0005
-    search_threads: int = 2
+    search_threads: int = 1
     log_requests: bool = False
     open_page: bool = False
     limits: Limits = field(default_factory=Limits)
