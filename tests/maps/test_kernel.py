@@ -80,6 +80,18 @@ def test_a_kernel_function_is_called_with_rows_and_landmarks(rng):
         bad.transform(X)
 
 
+def test_what_a_kernel_function_returns_is_not_changed(rng):
+    """It may return an array that it keeps, or its argument."""
+    X = rng.random(size=(20, 5))
+    before = X.copy()
+    fitted = KernelMap.fit(X, X[:5], kernel=lambda rows, landmarks: rows, center=True)
+
+    centred = fitted.transform(X)
+
+    assert np.array_equal(X, before)
+    np.testing.assert_allclose(centred, X - X.mean(axis=0))
+
+
 def test_a_bandwidth_cannot_be_computed_from_equal_landmarks(rng):
     X = np.column_stack([rng.normal(size=30), np.zeros(30)])
     X[:, 0] = np.r_[np.zeros(20), np.arange(10)]

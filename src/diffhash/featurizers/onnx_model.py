@@ -18,7 +18,7 @@ from ..types import FloatArray
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["OnnxModel", "file_and_hash", "unit_features"]
+__all__ = ["OnnxModel", "file_and_hash", "file_needed", "unit_features"]
 
 
 def file_and_hash(path: str | os.PathLike[str]) -> tuple[bytes, str]:
@@ -92,6 +92,14 @@ class OnnxModel:
                 f"{values.dtype} of shape {values.shape}. Name another output."
             )
         return values.astype(np.float32, copy=False)
+
+
+def file_needed(caller: str, parameters: Mapping[str, Any]) -> ParameterError:
+    """The error of a featurizer whose state has only the hash of its model file."""
+    return ParameterError(
+        f"{caller}: the model was learned with a model file, of which it has only the hash "
+        f"({parameters.get('model_sha256')!s:.12}). Give an object: {caller}(FILE), or a file of settings."
+    )
 
 
 def unit_features(values: FloatArray) -> FloatArray:

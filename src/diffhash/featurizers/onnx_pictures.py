@@ -14,7 +14,7 @@ from ..types import FloatArray
 from ..validation import check_count, check_flag, check_number
 from .base import State
 from .hog_features import LARGEST_SIDE
-from .onnx_model import OnnxModel, unit_features
+from .onnx_model import OnnxModel, file_needed, unit_features
 from .picture_reading import picture_items, read_picture, require_pillow
 
 __all__ = ["OnnxPictures"]
@@ -135,10 +135,7 @@ class OnnxPictures:
         arrays: Mapping[str, NDArray[Any]],  # noqa: ARG003 - the protocol's
     ) -> Self:
         """Always an error: the state has only the hash of the file."""
-        raise ParameterError(
-            f"{_CALLER}: the model was learned with a model file, of which it has only the hash "
-            f"({parameters.get('model_sha256')!s:.12}). Give an object: {_CALLER}(FILE), or a file of settings."
-        )
+        raise file_needed(_CALLER, parameters)
 
     def _vectors(self, pictures: Sequence[NDArray[np.uint8]]) -> FloatArray:
         pixels = np.stack(pictures).astype(np.float32) / 255

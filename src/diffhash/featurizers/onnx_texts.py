@@ -10,11 +10,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, InputFileError, MissingExtraError, ParameterError
+from ..errors import InputError, InputFileError, MissingExtraError
 from ..types import FloatArray
 from ..validation import check_choice, check_count, check_flag
 from .base import State
-from .onnx_model import OnnxModel, file_and_hash, unit_features
+from .onnx_model import OnnxModel, file_and_hash, file_needed, unit_features
 
 __all__ = ["OnnxTexts"]
 
@@ -122,10 +122,7 @@ class OnnxTexts:
         arrays: Mapping[str, NDArray[Any]],  # noqa: ARG003 - the protocol's
     ) -> Self:
         """Always an error: the state has only the hashes of the files."""
-        raise ParameterError(
-            f"{_CALLER}: the model was learned with a model file, of which it has only the hash "
-            f"({parameters.get('model_sha256')!s:.12}). Give an object: {_CALLER}(FILE), or a file of settings."
-        )
+        raise file_needed(_CALLER, parameters)
 
     def _vectors(self, texts: Sequence[str]) -> FloatArray:
         encoded = self._tokenizer.encode_batch(list(texts))

@@ -193,7 +193,8 @@ class KernelMap(FeatureMap):
     def _similarities(self, X: Any) -> FloatArray:
         """Kernel values without centring."""
         if self.kernel is not None:
-            values = np.asarray(self.kernel(X, self.landmarks))
+            # A copy: the function may return an array that it keeps, or its argument.
+            values = np.array(self.kernel(X, self.landmarks))
             if values.shape != (X.shape[0], self.n_features_out) or values.dtype.kind != "f":
                 raise ParameterError(
                     f"KernelMap: the kernel function must return floats of shape "
