@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from .errors import ParameterError
 
-__all__ = ["blas_libraries", "in_threads", "one_blas_thread", "thread_count"]
+__all__ = ["blas_libraries", "in_runs", "in_threads", "one_blas_thread", "thread_count"]
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -18,11 +20,15 @@ B = TypeVar("B")
 _MOST = 4096
 #: Largest number of threads of :func:`in_threads`.
 _MOST_AT_ONCE = 8
+#: Smallest number of parts in a run of :func:`in_runs`: with fewer, threads often wait for the last one.
+_FEWEST_PARTS = 4
 _lock = threading.Lock()
 #: Number of contexts that are open in all threads.
 _n_open = 0
 #: Libraries with one limit for the whole process, and their limit before the first context.
 _process_wide: list[tuple[Any, int]] = []
+#: Number of modules when the libraries were looked for last, and what was found.
+_known_libraries: tuple[int, list[Any]] | None = None
 
 
 @contextmanager
@@ -37,13 +43,8 @@ def one_blas_thread() -> Iterator[None]:
     >>> with one_blas_thread():
     ...     pass
     """
-    # Imported here because searching does not need it.
-    import threadpoolctl
-
     global _n_open, _process_wide
-    libraries = [
-        lib for lib in threadpoolctl.ThreadpoolController().lib_controllers if lib.user_api == "blas"
-    ]
+    libraries = _loaded_libraries()
     with _lock:
         before = [(lib, lib.num_threads) for lib in libraries]
         if _n_open == 0:
@@ -74,8 +75,6 @@ def blas_libraries() -> list[dict[str, Any]]:
     ...     {library["threads"] for library in blas_libraries()} <= {1}
     True
     """
-    import threadpoolctl
-
     found = [
         {
             "library": str(pool["internal_api"]),
@@ -83,11 +82,29 @@ def blas_libraries() -> list[dict[str, Any]]:
             "architecture": str(pool.get("architecture")),
             "threads": int(pool["num_threads"]),
         }
-        for pool in threadpoolctl.threadpool_info()
-        if pool["user_api"] == "blas"
+        for pool in (library.info() for library in _loaded_libraries())
     ]
     # NumPy and SciPy bring one each, in the order in which they were loaded.
     return sorted(found, key=lambda library: tuple(map(str, library.values())))
+
+
+def _loaded_libraries() -> list[Any]:
+    """The BLAS libraries of this process, as threadpoolctl controls them.
+
+    Finding them reads the memory map of the process, which takes milliseconds. A library comes with the import of a
+    module, so they are looked for again only if there are more or fewer modules than before.
+    """
+    # Imported here because searching does not need it.
+    import threadpoolctl
+
+    global _known_libraries
+    n_modules = len(sys.modules)
+    known = _known_libraries
+    if known is None or known[0] != n_modules:
+        found = threadpoolctl.ThreadpoolController().lib_controllers
+        known = n_modules, [library for library in found if library.user_api == "blas"]
+        _known_libraries = known
+    return known[1]
 
 
 def _is_per_thread(library: Any) -> bool:
@@ -128,6 +145,67 @@ def in_threads(function: Callable[[A], B], arguments: Sequence[A]) -> list[B]:
         return [function(each) for each in arguments]
     with ThreadPoolExecutor(n_threads) as pool:
         return list(pool.map(function, arguments))
+
+
+def in_runs(function: Callable[[Iterable[A]], B], parts: Sequence[A], *, most_runs: int = _MOST) -> list[B]:
+    """Results of a function for runs of consecutive parts, in their order; each thread has one run.
+
+    While they run, BLAS has one thread: threads of BLAS wait while something else than a product is computed, and these
+    do not. If BLAS may use only one thread now, there is one run. After an error or an interrupt, the other runs stop
+    at their next part.
+
+    Parameters
+    ----------
+    function : function of an iterable of parts
+        It releases the interpreter lock for most of its time.
+    parts : list
+        Such as blocks of rows.
+    most_runs : int
+        Largest number of runs, if each of them needs much memory.
+
+    Examples
+    --------
+    >>> sum(in_runs(sum, [1, 2, 3]))
+    6
+    """
+    most = max((int(library.num_threads) for library in _loaded_libraries()), default=1)
+    n_runs = min(
+        thread_count(None, caller="fit"), most, most_runs, _MOST_AT_ONCE, len(parts) // _FEWEST_PARTS
+    )
+    if n_runs < 2:
+        return [function(parts)]
+    # Imported here because searching does not need it.
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
+    stop = threading.Event()
+
+    def run(first: int, last: int) -> B:
+        # Some libraries have a limit for each thread.
+        with one_blas_thread():
+            return function(_until(stop, parts[first:last]))
+
+    bounds = [len(parts) * number // n_runs for number in range(n_runs + 1)]
+    with one_blas_thread(), ThreadPoolExecutor(n_runs) as pool:
+        runs = [pool.submit(run, first, last) for first, last in pairwise(bounds)]
+        try:
+            # The first error, whichever run it is in.
+            for done in as_completed(runs):
+                done.result()
+            return [each.result() for each in runs]
+        except BaseException:
+            stop.set()
+            raise
+
+
+class _StoppedError(Exception):
+    """Ends a run whose result nobody needs."""
+
+
+def _until(stop: threading.Event, parts: Sequence[A]) -> Iterator[A]:
+    for part in parts:
+        if stop.is_set():
+            raise _StoppedError
+        yield part
 
 
 def thread_count(n_threads: int | None, *, caller: str) -> int:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-WIDTHS = [1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 63, 64, 65, 128, 511, 512]
+WIDTHS = [1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 40, 63, 64, 65, 96, 119, 120, 121, 128, 511, 512]
 
 
 class Problem(NamedTuple):
@@ -26,12 +26,12 @@ class Problem(NamedTuple):
 
 
 @st.composite
-def problems(draw, max_rows=200, max_queries=5):
+def problems(draw, max_rows=200, max_queries=5, *, min_rows=0, min_queries=0, max_width=512):
     """Few distinct codes make many ties; rows cross the chunks of 64 of the kernels."""
-    width = draw(st.sampled_from(WIDTHS))
+    width = draw(st.sampled_from([width for width in WIDTHS if width <= max_width]))
     n_bits = 8 * width - draw(st.integers(0, 7)) if draw(st.booleans()) else 8 * width
-    n = draw(st.integers(0, max_rows))
-    n_queries = draw(st.integers(0, max_queries))
+    n = draw(st.integers(min_rows, max_rows))
+    n_queries = draw(st.integers(min_queries, max_queries))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     distinct = rng.integers(0, 256, (draw(st.integers(1, 300)), width), dtype=np.uint8)
     codes = distinct[rng.integers(0, len(distinct), n)]

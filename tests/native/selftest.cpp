@@ -8,7 +8,9 @@
 #include <random>
 #include <utility>
 
+#include "bit_slices.hpp"
 #include "distance_table.hpp"
+#include "first_bound.hpp"
 #include "join.hpp"
 #include "nearest.hpp"
 #include "top_k.hpp"
@@ -54,10 +56,14 @@ struct Problem {
     const std::int64_t* ids = nullptr;
     std::vector<std::vector<Candidate>> sorted;  // per query: all allowed rows by (distance, id)
 
-    Problem(std::size_t n, std::size_t q, std::size_t width, bool ties, bool filtered, bool shuffled)
+    // `near_sample`: so many rows of the sample (first_bound.hpp) are equal to one of the first three queries.
+    Problem(std::size_t n, std::size_t q, std::size_t width, bool ties, bool filtered, bool shuffled,
+            std::size_t near_sample = 0)
         : code_bytes_(make_codes(n, width, ties)), query_bytes_(make_codes(q, width, ties)) {
         for (std::size_t i = 0; ties && i < query_bytes_.size(); ++i)
             query_bytes_[i] = code_bytes_[i % code_bytes_.size()];
+        for (std::size_t i = 0; i < near_sample; ++i)
+            std::copy_n(query_bytes_.data() + i % 3 * width, width, code_bytes_.data() + sample_row(i, n) * width);
         codes = {code_bytes_.data(), n, width};
         queries = {query_bytes_.data(), q, width};
         if (filtered) {
@@ -87,10 +93,11 @@ struct Problem {
     }
 };
 
-void check_search(const Kernel& kernel, const Problem& p, std::size_t n_threads) {
+void check_top_k(const Kernel& kernel, const Problem& p, std::size_t n_threads) {
     const std::size_t reachable = p.sorted.empty() ? 0 : p.sorted[0].size(), width = p.codes.code_bytes;
-    for (const std::size_t wanted : {std::size_t{1}, std::size_t{7}, reachable / 2, reachable}) {
+    for (const std::size_t wanted : {std::size_t{1}, std::size_t{7}, reachable / 100, reachable / 2, reachable}) {
         const std::size_t k = std::min(wanted, reachable);
+        if (!k) continue;
         std::vector<std::int64_t> rows(p.queries.n * k + 1);
         std::vector<std::uint16_t> distances(rows.size());
         Interrupt interrupt(nullptr);
@@ -101,6 +108,11 @@ void check_search(const Kernel& kernel, const Problem& p, std::size_t n_threads)
                    make_candidate(distances[i], static_cast<std::size_t>(rows[i])) == p.sorted[i / k][i % k];
         expect(same, kernel, "top_k", width, p.codes.n, k);
     }
+}
+
+void check_search(const Kernel& kernel, const Problem& p, std::size_t n_threads) {
+    const std::size_t width = p.codes.code_bytes;
+    check_top_k(kernel, p, n_threads);
     for (const unsigned radius : {0u, static_cast<unsigned>(3 * width), static_cast<unsigned>(8 * width)}) {
         WithinResult result;
         Interrupt interrupt(nullptr);
@@ -118,6 +130,37 @@ void check_search(const Kernel& kernel, const Problem& p, std::size_t n_threads)
         }
         expect(same, kernel, "within", width, p.codes.n, radius);
     }
+}
+
+// The smallest problems that are scored in bit planes, for each number of words and of bytes in the last one.
+void check_slices(const Kernel& kernel, bool brief) {
+    for (std::size_t width = 1; width <= 122; width += width < 34 || width > 118 ? 1 : 7) {
+        for (int variant = 0; variant < 4; ++variant) {
+            const std::size_t n = kSliceRows + (variant == 2 ? 900 : variant * (width % 9));
+            const Problem p(n, kMinSlicedQueries + width % 3, width, variant != 0, variant == 2, variant == 3);
+            if (kernel.slices)
+                expect(can_slice(kernel, p.codes, p.queries.n) == (width <= 120), kernel, "can_slice", width, n, 0);
+            check_top_k(kernel, p, 1);
+        }
+        if (brief && width == 34) return;
+    }
+    // Shared between threads, by rows and by queries.
+    for (const std::size_t q : {20u, 140u})
+        for (int variant = 0; variant < 4 && !brief; ++variant)
+            check_top_k(kernel, Problem(9000, q, 16, variant != 0, variant == 2, variant == 3), 4);
+}
+
+// First bounds from a sample that represents the rows, and from one that does not.
+void check_sample(const Kernel& kernel, bool brief) {
+    for (const std::size_t q : {9u, 17u})
+        for (const std::size_t near : {0u, 900u})
+            for (const bool shuffled : {false, true}) {
+                if (brief && (q > 9 || !near)) continue;
+                const Problem p(70000, q, 5, false, false, shuffled, near);
+                const TopKRequest request{p.codes, p.queries, 700, p.filter, p.ids, 1};
+                expect(can_sample(request), kernel, "can_sample", 5, 70000, 700);
+                check_top_k(kernel, p, shuffled ? 4 : 1);
+            }
 }
 
 // Rows in two buckets, with a mask that says nothing: all pairs of each bucket, once, in batches of any size.
@@ -212,15 +255,17 @@ void check_pack(const Kernel& kernel, Pack pack) {
 }
 
 void check_interrupt(const Kernel& kernel) {
-    const Problem p(5000, 3, 8, false, false, false);
-    for (const std::size_t n_threads : {1u, 3u}) {
-        Interrupt interrupt(nullptr);
-        interrupt.stop();
-        std::vector<std::int64_t> rows(3);
-        std::vector<std::uint16_t> distances(3);
-        const bool finished = top_k(kernel, {p.codes, p.queries, 1, {}, nullptr, n_threads}, rows.data(),
-                                    distances.data(), interrupt);
-        expect(!finished, kernel, "interrupt", 8, 5000, n_threads);
+    for (const std::size_t q : {3u, 20u}) {
+        const Problem p(5000, q, 8, false, false, false);
+        for (const std::size_t n_threads : {1u, 3u}) {
+            Interrupt interrupt(nullptr);
+            interrupt.stop();
+            std::vector<std::int64_t> rows(q);
+            std::vector<std::uint16_t> distances(q);
+            const bool finished = top_k(kernel, {p.codes, p.queries, 1, {}, nullptr, n_threads}, rows.data(),
+                                        distances.data(), interrupt);
+            expect(!finished, kernel, "interrupt", 8, 5000, n_threads);
+        }
     }
 }
 
@@ -252,6 +297,8 @@ int main(int argc, char**) {
                 if (variant == 0) check_table(kernel, p, 4);
             }
         }
+        check_slices(kernel, brief);
+        check_sample(kernel, brief);
         check_join(kernel, Problem(6000, 0, 8, false, false, false), 4);
         check_pack<float>(kernel, kernel.pack32);
         check_pack<double>(kernel, kernel.pack64);

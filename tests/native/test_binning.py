@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diffhash.native import available_kernels
-from diffhash.native.binning import bin_columns, bin_extremes
+from diffhash.native.binning import bin_columns, bin_extremes, count_bins
 
 
 @pytest.mark.parametrize("kernel", ["numpy", available_kernels()[0]])
@@ -59,3 +59,24 @@ def test_many_rows_on_several_threads_equal_one_thread():
 
     for a, b in zip(one, many, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("kernel", ["numpy", available_kernels()[0]])
+@given(
+    n=st.integers(0, 70),
+    n_bits=st.integers(0, 4),
+    n_bins=st.sampled_from([1, 2, 7, 256]),
+    seed=st.integers(0, 2**31),
+)
+def test_counts_of_intervals_equal_a_loop(kernel, n, n_bits, n_bins, seed):
+    rng = np.random.default_rng(seed)
+    bins = rng.integers(0, n_bins, size=(n_bits, n)).astype(np.uint8)
+    n_own = int(rng.integers(0, n + 1))
+
+    found = count_bins(bins, n_bins, n_own=n_own, kernel=kernel)
+
+    expected = np.zeros((n_bits, n_bins), dtype=np.int64)
+    for bit in range(n_bits):
+        for row in range(n_own):
+            expected[bit, bins[bit, row]] += 1
+    np.testing.assert_array_equal(found, expected)

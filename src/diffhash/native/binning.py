@@ -11,7 +11,7 @@ from ..threads import thread_count
 from ..types import FloatArray, IntArray
 from . import dispatch
 
-__all__ = ["bin_columns", "bin_extremes"]
+__all__ = ["bin_columns", "bin_extremes", "count_bins"]
 
 
 def bin_columns(
@@ -97,3 +97,31 @@ def bin_extremes(values: FloatArray, bins: IntArray, n_bins: int) -> tuple[Float
         low[bit, present] = np.minimum.reduceat(column, starts[present])
         high[bit, present] = np.maximum.reduceat(column, starts[present])
     return low, high
+
+
+def count_bins(
+    bins: IntArray, n_bins: int, *, n_own: int | None = None, kernel: str | None = None
+) -> NDArray[np.int64]:
+    """Number of values in each interval, of shape (n_bits, n_bins).
+
+    Parameters
+    ----------
+    bins : int array of shape (n_bits, n)
+        Interval of each value, below ``n_bins``.
+    n_bins : int, at most 256
+    n_own : int, optional
+        Count so many first values of each bit; all by default.
+    kernel : str, optional
+        As in :func:`top_k`.
+
+    Examples
+    --------
+    >>> count_bins(np.array([[0, 2, 0, 1]], dtype=np.uint8), 3, n_own=3)
+    array([[2, 0, 1]])
+    """
+    counts = np.zeros((len(bins), n_bins), dtype=np.int64)
+    backend, _ = dispatch.choose(kernel)
+    backend.count_bins(
+        np.ascontiguousarray(bins, dtype=np.uint8), bins.shape[1] if n_own is None else n_own, counts
+    )
+    return counts

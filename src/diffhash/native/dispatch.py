@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import importlib
 import os
+import warnings
 from dataclasses import dataclass
 from types import ModuleType
 
-from ..errors import ParameterError
+from ..errors import DiffhashWarning, ParameterError
 from ..threads import thread_count
 from . import fallback
 
-__all__ = ["BuildInfo", "available_kernels", "build_info", "choose"]
+__all__ = ["INTERFACE", "BuildInfo", "available_kernels", "build_info", "choose", "current"]
+
+
+#: Number of the functions, arguments and results that the package expects; the same as in cpp/bindings.cpp.
+INTERFACE = 1
 
 
 def _load() -> ModuleType | None:
@@ -21,7 +26,24 @@ def _load() -> ModuleType | None:
         return None
 
 
-_extension = _load()
+def current(extension: ModuleType | None) -> ModuleType | None:
+    """The extension if it fits this package; otherwise None, with a warning.
+
+    Kernels of another release could read arrays in another way. NumPy gives the same results.
+    """
+    if extension is None or getattr(extension, "interface", None) == INTERFACE:
+        return extension
+    warnings.warn(
+        f"diffhash: the compiled kernels ({extension.__file__}) were made for another release of the package. They are "
+        "not used, and NumPy is slower. Install the package again: pip install --force-reinstall diffhash, or in a "
+        "checkout of the sources: pip install .",
+        DiffhashWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+_extension = current(_load())
 
 
 @dataclass(frozen=True)

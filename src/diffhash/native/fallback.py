@@ -229,6 +229,29 @@ def joint_counts(
         result[bit] = np.bincount(cells, weights, minlength=n_bins**2).reshape(n_bins, n_bins)
 
 
+def error_shares_int(
+    positive: NDArray[Any], negative: NDArray[Any], miss_weight: float, costs: NDArray[np.float64]
+) -> None:
+    """Write ``miss_weight * FN + FP`` at every pair of thresholds to ``costs``."""
+    # A few bits at a time stay in the cache.
+    for start in range(0, len(costs), 8):
+        bits = slice(start, start + 8)
+        missed = _share(positive[bits], agree=False)
+        missed *= miss_weight
+        np.add(missed, _share(negative[bits], agree=True), out=costs[bits])
+
+
+error_shares_float = error_shares_int
+
+
+def _share(counts: NDArray[Any], *, agree: bool) -> NDArray[np.float64]:
+    """Share of the pairs that agree (or do not agree) at every pair of thresholds; 0 if there are no pairs."""
+    below = counts.cumsum(axis=1).cumsum(axis=2)
+    total = below[:, -1:, -1:]
+    agreeing = 2 * below[:, :-1, :-1] + total - below[:, :-1, -1:] - below[:, -1:, :-1]
+    return np.asarray((agreeing if agree else total - agreeing) / np.where(total > 0, total, 1))
+
+
 def bin32(
     values: FloatArray,
     first: FloatArray,
@@ -252,6 +275,12 @@ def bin32(
 
 
 bin64 = bin32
+
+
+def count_bins(bins: NDArray[np.uint8], n_own: int, counts: NDArray[np.int64]) -> None:
+    """Write how many of the first values of each bit are in each interval to ``counts``."""
+    for bit, row in enumerate(bins[:, :n_own]):
+        counts[bit] = np.bincount(row, minlength=counts.shape[1])[: counts.shape[1]]
 
 
 def pack32(

@@ -269,7 +269,7 @@ void pack64(const double* values, std::size_t rows, std::size_t n_bits, const do
 const Kernel kernel = {
     "avx2",     2,           plane_bytes, table_bytes,           prepare_queries, prepare_nibble_planes,
     distances8, distances16, direct8,     direct<std::uint16_t>, select8,         select16,
-    pack32,     pack64,
+    pack32,     pack64,      nullptr,
 };
 
 }  // namespace

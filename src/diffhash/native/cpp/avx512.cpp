@@ -14,6 +14,7 @@
 #if defined(DIFFHASH_HAVE_AVX512)
 
 #if !defined(DIFFHASH_EMULATED_AVX512)
+#include "avx512_slices.hpp"
 #include "direct64.hpp"
 #endif
 #include "plain.hpp"
@@ -184,6 +185,11 @@ const Kernel kernel = {
     select16,
     pack32,
     pack64,
+#if defined(DIFFHASH_EMULATED_AVX512)
+    nullptr,
+#else
+    &slice_functions,
+#endif
 };
 
 }  // namespace

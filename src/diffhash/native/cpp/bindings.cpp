@@ -11,6 +11,7 @@
 
 #include "bandwidth.hpp"
 #include "distance_table.hpp"
+#include "error_shares.hpp"
 #include "join.hpp"
 #include "binning.hpp"
 #include "joint_counts.hpp"
@@ -232,6 +233,27 @@ void bind_bin(const Array<const Real, 2>& values, const Array<const Real, 1>& fi
     interruptible([&](Interrupt& interrupt) { return bin_values<Real>(request, interrupt); });
 }
 
+void bind_count_bins(const Array<const std::uint8_t, 2>& bins, std::size_t n_own, const Array<std::int64_t, 2>& counts) {
+    require(n_own <= bins.shape(1), "there are fewer rows");
+    require(counts.shape(0) == bins.shape(0) && counts.shape(1) <= 256, "the counts have the wrong shape");
+    const nb::gil_scoped_release release;
+    count_bins(bins.data(), bins.shape(0), bins.shape(1), n_own, counts.shape(1), counts.data());
+}
+
+template <class Count>
+void bind_error_shares(const Array<const Count, 3>& positive, const Array<const Count, 3>& negative, double miss_weight,
+                       const Array<double, 3>& costs) {
+    const std::size_t n_bits = positive.shape(0), n_bins = positive.shape(1);
+    require(n_bins >= 1, "at least one interval is needed");
+    for (const auto* counts : {&positive, &negative})
+        require(counts->shape(0) == n_bits && counts->shape(1) == n_bins && counts->shape(2) == n_bins,
+                "the counts have the wrong shape");
+    require(costs.shape(0) == n_bits && costs.shape(1) == n_bins - 1 && costs.shape(2) == n_bins - 1,
+            "the costs have the wrong shape");
+    const nb::gil_scoped_release release;
+    error_shares<Count>({positive.data(), negative.data(), n_bits, n_bins, miss_weight, costs.data()});
+}
+
 template <class Real>
 void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& thresholds,
                std::size_t n_threads, const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
@@ -269,6 +291,9 @@ std::vector<std::string> kernels() {
 
 NB_MODULE(_kernels, m) {
     m.doc() = "Native kernels of diffhash; use diffhash.native.";
+    // Raise it, here and in native/dispatch.py, when a function or its arguments or results change. The package does not
+    // use kernels with another number: they were compiled from other sources.
+    m.attr("interface") = 1;
     m.def("kernels", &kernels, "Levels that this CPU can run, best first.");
     m.def("top_k", &bind_top_k, nb::arg("codes"), nb::arg("queries"), nb::arg("ids").none(),
           nb::arg("allowed").none(), nb::arg("n_threads"), nb::arg("kernel"), nb::arg("rows").noconvert(),
@@ -290,6 +315,11 @@ NB_MODULE(_kernels, m) {
     m.def("bin64", &bind_bin<double>, nb::arg("values"), nb::arg("first"), nb::arg("inverse"), nb::arg("n_bins"),
           nb::arg("n_own"), nb::arg("n_threads"), nb::arg("bins").noconvert(), nb::arg("low").none(),
           nb::arg("high").none());
+    m.def("count_bins", &bind_count_bins, nb::arg("bins"), nb::arg("n_own"), nb::arg("counts").noconvert());
+    m.def("error_shares_int", &bind_error_shares<std::int64_t>, nb::arg("positive"), nb::arg("negative"),
+          nb::arg("miss_weight"), nb::arg("costs").noconvert());
+    m.def("error_shares_float", &bind_error_shares<double>, nb::arg("positive"), nb::arg("negative"),
+          nb::arg("miss_weight"), nb::arg("costs").noconvert());
     m.def("read_all", &bind_read_all, nb::arg("data"), nb::arg("prefetch"), nb::arg("n_threads"),
           "Reads the bytes and returns the xor of their words: for measuring memory.");
     m.def("pack32", &bind_pack<float>, nb::arg("values"), nb::arg("thresholds"), nb::arg("n_threads"),

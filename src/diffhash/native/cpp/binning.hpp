@@ -27,4 +27,9 @@ struct BinRequest {
 template <class Real>
 bool bin_values(const BinRequest<Real>& request, Interrupt& interrupt);
 
+// Writes how many values of each column are in each interval: counts (n_bits, n_bins) of bins (n_bits, n_rows), of whose
+// columns only the first `n_own` rows are counted. Every interval must be below n_bins.
+void count_bins(const std::uint8_t* bins, std::size_t n_bits, std::size_t n_rows, std::size_t n_own, std::size_t n_bins,
+                std::int64_t* counts);
+
 }  // namespace diffhash

@@ -18,6 +18,28 @@ constexpr std::size_t kMaxCodeBytes = 512;
 // Queries scored together by one call of `distances`; a level may use fewer, never more.
 constexpr std::size_t kMaxGroup = 2;
 
+// Rows of a block that is scored in bit planes (bit_slices.hpp).
+constexpr std::size_t kSliceRows = 512;
+
+// Finds the rows within the limit of each query, from bit planes; see bit_slices.hpp.
+struct Slices {
+    // Codes of more bytes cannot be scored.
+    std::size_t max_code_bytes;
+    std::size_t (*scratch_bytes)(std::size_t code_bytes, std::size_t n_queries);
+
+    // Scores up to kSliceRows codes. For each query with a row within its limit, `which` gets the query and
+    // `masks` 64 bytes that say which rows; both have room for all queries. Returns how many there are.
+    // Rows past the end may be among them.
+    std::size_t (*hits)(const std::uint8_t* codes, std::size_t rows, std::size_t code_bytes,
+                        std::size_t n_queries, const std::uint8_t* choices, const std::uint8_t* biases,
+                        std::uint8_t* scratch, std::uint32_t* which, std::uint8_t* masks);
+
+    // Positions below `rows` that are in a mask, in increasing order, and their distances to the query.
+    std::size_t (*expand)(const std::uint8_t* mask, const std::uint8_t* codes, std::size_t rows,
+                          std::size_t code_bytes, const std::uint8_t* query, std::uint16_t* positions,
+                          std::uint16_t* distances);
+};
+
 struct Kernel {
     const char* name;
     std::size_t group;  // queries per table
@@ -57,6 +79,9 @@ struct Kernel {
                    std::uint8_t* codes);
     void (*pack64)(const double* values, std::size_t rows, std::size_t n_bits, const double* thresholds,
                    std::uint8_t* codes);
+
+    // May be null.
+    const Slices* slices;
 };
 
 // Null if the level was not compiled in. dispatch.cpp checks whether the CPU can run it.

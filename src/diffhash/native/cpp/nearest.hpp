@@ -29,8 +29,9 @@ inline std::size_t row_of(Candidate c) {
 
 class Nearest {
 public:
-    Nearest(std::size_t k, std::size_t capacity, unsigned n_bits, const std::int64_t* ids)
-        : k_(k), capacity_(capacity), bound_(n_bits + 1), ids_(ids), counts_(n_bits + 1) {}
+    // `first_bound`, at most n_bits + 1: rows at this distance and beyond need not be taken.
+    Nearest(std::size_t k, std::size_t capacity, unsigned n_bits, const std::int64_t* ids, unsigned first_bound)
+        : k_(k), capacity_(capacity), bound_(first_bound), ids_(ids), counts_(n_bits + 1) {}
 
     static std::size_t capacity_for(std::size_t k, std::size_t rows) {
         return std::min(std::max(rows, k), k + std::max<std::size_t>(256, k));
@@ -56,24 +57,38 @@ public:
         }
     }
 
-    // What is left, unordered between threads: at least the best k of the rows that were offered.
-    const std::vector<Candidate>& candidates() const { return taken_; }
-
-    void add(const std::vector<Candidate>& others) {
-        taken_.insert(taken_.end(), others.begin(), others.end());
+    // Adds what another thread has taken of other rows. Each of the two has at least its best k.
+    void merge(const Nearest& other) {
+        if (ids_) {
+            taken_.insert(taken_.end(), other.taken_.begin(), other.taken_.end());
+            return;
+        }
+        // Where one of them has k rows, none beyond its bound is needed. Without ids rows are in order, and stay so.
+        bound_ = std::min(bound_, other.bound_);
+        std::vector<Candidate> mine = within_bound(taken_), others = within_bound(other.taken_);
+        taken_.resize(mine.size() + others.size());
+        std::merge(mine.begin(), mine.end(), others.begin(), others.end(), taken_.begin(),
+                   [](Candidate a, Candidate b) { return row_of(a) < row_of(b); });
+        std::fill(counts_.begin(), counts_.end(), 0);
+        for (const Candidate c : taken_) ++counts_[distance_of(c)];
+        below_ = 0;
+        unsigned bound = 0;
+        while (bound < bound_ && below_ + counts_[bound] < k_) below_ += counts_[bound++];
+        bound_ = bound;
     }
 
-    // Writes the best k by (distance, id). `in_order`: rows were offered in increasing order.
-    void finish(bool in_order, std::int64_t* rows, std::uint16_t* distances) {
-        if (ids_) {
-            const auto end = taken_.begin() + static_cast<std::ptrdiff_t>(k_);
-            std::partial_sort(taken_.begin(), end, taken_.end(), by_id());
-        } else if (!in_order) {
-            const auto end = taken_.begin() + static_cast<std::ptrdiff_t>(k_);
-            std::partial_sort(taken_.begin(), end, taken_.end());
-        } else {
-            return counting_sort(rows, distances);
-        }
+    // Whether k rows nearer than the first bound were offered.
+    bool enough(unsigned first_bound) const {
+        return k_ <= static_cast<std::size_t>(
+                         std::count_if(taken_.begin(), taken_.end(),
+                                       [first_bound](Candidate c) { return distance_of(c) < first_bound; }));
+    }
+
+    // Writes the best k by (distance, id).
+    void finish(std::int64_t* rows, std::uint16_t* distances) {
+        if (!ids_) return counting_sort(rows, distances);
+        const auto end = taken_.begin() + static_cast<std::ptrdiff_t>(k_);
+        std::partial_sort(taken_.begin(), end, taken_.end(), by_id());
         for (std::size_t i = 0; i < k_; ++i) {
             rows[i] = static_cast<std::int64_t>(row_of(taken_[i]));
             distances[i] = static_cast<std::uint16_t>(distance_of(taken_[i]));
@@ -120,6 +135,18 @@ private:
         if (bound_ < counts_.size()) counts_[bound_] = static_cast<std::uint32_t>(taken_.size() - below_);
     }
 
+    // Which rows are within the bound is almost random, as above.
+    std::vector<Candidate> within_bound(const std::vector<Candidate>& all) const {
+        std::vector<Candidate> found(all.size());
+        std::size_t kept = 0;
+        for (const Candidate c : all) {
+            found[kept] = c;
+            kept += distance_of(c) <= bound_;
+        }
+        found.resize(kept);
+        return found;
+    }
+
     // Stable, so that rows stay in order within a distance.
     void counting_sort(std::int64_t* rows, std::uint16_t* distances) const {
         std::vector<std::size_t> start(bound_ + 1, 0);
@@ -140,7 +167,7 @@ private:
 
     std::size_t k_;
     std::size_t capacity_;
-    unsigned bound_;         // D, or n_bits + 1 while fewer than k were taken
+    unsigned bound_;         // D, or the first bound while fewer than k were taken
     std::size_t below_ = 0;  // taken at less than D
     const std::int64_t* ids_;
     std::int64_t last_id_ = std::numeric_limits<std::int64_t>::max();

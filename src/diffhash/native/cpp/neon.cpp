@@ -185,6 +185,7 @@ void pack32(const float* values, std::size_t rows, std::size_t n_bits, const flo
 const Kernel kernel = {
     "neon",      1,       plane_bytes, plane_bytes, prepare_queries, prepare_block, distances8,
     distances16, nullptr, nullptr,     select8,     select16,        pack32,        pack_plain<double>,
+    nullptr,
 };
 
 }  // namespace

@@ -54,6 +54,7 @@ const Kernel kernel = {
     select_plain<std::uint16_t>,
     pack_plain<float>,
     pack_plain<double>,
+    nullptr,
 };
 
 }  // namespace

@@ -217,7 +217,7 @@ struct Plan {
 };
 
 inline Plan make_plan(const Codes& codes, std::size_t n_queries, std::size_t n_threads,
-                      std::size_t tile_limit) {
+                      std::size_t tile_limit, std::size_t queries_per_thread = 32) {
     // Below about 100 microseconds of work another thread costs more time than it saves.
     constexpr double kWorthAThread = 1 << 20;
     const double work = static_cast<double>(codes.n) * static_cast<double>(codes.code_bytes) *
@@ -225,9 +225,11 @@ inline Plan make_plan(const Codes& codes, std::size_t n_queries, std::size_t n_t
     Plan plan;
     plan.n_threads = std::clamp<std::size_t>(static_cast<std::size_t>(work / kWorthAThread), 1,
                                              std::max<std::size_t>(n_threads, 1));
-    plan.by_query = plan.n_threads == 1 || n_queries >= 32 * plan.n_threads || codes.n < 4096;
+    plan.by_query = plan.n_threads == 1 || n_queries >= queries_per_thread * plan.n_threads || codes.n < 4096;
     const std::size_t share = plan.by_query ? (n_queries + plan.n_threads - 1) / plan.n_threads : n_queries;
-    plan.tile = std::clamp<std::size_t>(round_up(std::min<std::size_t>(share, 128), kMaxGroup), kMaxGroup,
+    // Tiles of at most 128 queries and of about the same size: a tile of few queries takes more time for each.
+    const std::size_t n_tiles = std::max<std::size_t>((share + 127) / 128, 1);
+    plan.tile = std::clamp<std::size_t>(round_up((share + n_tiles - 1) / n_tiles, kMaxGroup), kMaxGroup,
                                         std::max(tile_limit / kMaxGroup * kMaxGroup, kMaxGroup));
     return plan;
 }
