@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from diffhash.errors import InputError, ParameterError
+from diffhash.errors import InputError, InputFileError, ParameterError
 from diffhash.files import encode_file, open_features
 
 
@@ -67,8 +67,41 @@ def test_a_wrong_number_of_threads_is_an_error(file):
         next(encode_file(SlowFirst(), file, n_threads=0))
 
 
-def test_an_error_names_the_file_and_the_block(tmp_path, monkeypatch):
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_an_error_names_the_file_and_the_block(tmp_path, monkeypatch, n_threads):
     monkeypatch.setattr("diffhash.files.features.BLOCK_BYTES", 1)
     np.save(tmp_path / "x.npy", np.array([[1.0], [2.0], [-1.0], [3.0]]))
     with pytest.raises(InputError, match=r"x\.npy, block of rows from 2: a number is negative"):
-        list(encode_file(SlowFirst(), open_features(tmp_path / "x.npy"), n_threads=2))
+        list(encode_file(SlowFirst(), open_features(tmp_path / "x.npy"), n_threads=n_threads))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_a_file_that_shrinks_while_it_is_encoded_is_an_error(file, n_threads):
+    """The size was right when the file was opened; the error is that of the file, without a block."""
+    with file.source.path.open("rb+") as content:
+        content.truncate(file.source.path.stat().st_size - 8)
+
+    with pytest.raises(InputFileError, match=r"^[^,]*x\.npy is truncated: it ends before its last row"):
+        list(encode_file(SlowFirst(), file, n_threads=n_threads))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_codes_that_are_not_taken_leave_no_open_file(file, n_threads):
+    """The threads end before the file is closed, also if the caller stops after the first block."""
+    hasher = SlowFirst()
+    codes = encode_file(hasher, file, n_threads=n_threads)
+    next(codes)
+    codes.close()
+
+    assert hasher.at_work == 0
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_arrays_in_fortran_order_give_the_same_codes(tmp_path, monkeypatch, n_threads):
+    """They cannot be read row by row, so another way leads to the same blocks."""
+    monkeypatch.setattr("diffhash.files.features.BLOCK_BYTES", 1)
+    np.save(tmp_path / "x.npy", np.asfortranarray(np.arange(12.0).reshape(6, 2)))
+
+    blocks = list(encode_file(SlowFirst(0), open_features(tmp_path / "x.npy"), n_threads=n_threads))
+
+    assert np.concatenate(blocks).ravel().tolist() == [0, 2, 4, 6, 8, 10]

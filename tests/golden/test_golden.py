@@ -74,7 +74,15 @@ def test_models_that_older_releases_can_read_have_the_older_version():
     many = many_model().fit(*many_inputs())
     own_distance = distance_model().fit(views, pairs)
 
+    kernel = dh.KernelDiffHash(2, n_landmarks=5).fit(views, pairs)
+    kernel = unpack_model(kernel.model_.to_bytes(), name="kernel")[0]
+    refined = dh.RefinedHash(2, features="linear").fit(views, pairs)
+    refined = unpack_model(refined.model_.to_bytes(), name="refined")[0]
+
     assert two["format_version"] == 1
+    # Format 1 had no such parameters: a release of that time refuses a file that names them.
+    assert not {"width", "couple_weights"} & set(kernel["parameters"])
+    assert "couple_weights" not in refined["parameters"]
     assert "couple_weights" not in two["parameters"]
     assert [
         unpack_model(h.model_.to_bytes(), name="many")[0]["format_version"]

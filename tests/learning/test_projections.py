@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -91,3 +92,56 @@ def test_rank_counts_singular_values_above_the_rounding_error():
     assert numerical_rank(np.array([1.0, 0.5, 1e-9]), 3, np.dtype(np.float32)) == 2
     assert numerical_rank(np.array([1.0, 0.5, 1e-9]), 3, np.dtype(np.float64)) == 3
     assert numerical_rank(np.zeros(3), 3, np.dtype(np.float64)) == 0
+
+
+def large_matrix(rng, shape, smallest):
+    """A matrix whose singular values fall from 1 to the smallest one."""
+    n = min(shape)
+    left, right = orthonormal_rows(rng, n, shape[0]), orthonormal_rows(rng, n, shape[1])
+    return (left.T * np.geomspace(1.0, smallest, n)) @ right
+
+
+@pytest.mark.parametrize("shape", [(260, 260), (257, 300), (300, 257)])
+@pytest.mark.parametrize("scale", [1.0, 1e-200, 1e200])
+@pytest.mark.parametrize("smallest", [1e-4, 1e-30])
+def test_large_matrices_give_the_singular_vectors_of_the_full_decomposition(rng, shape, scale, smallest):
+    """With 1e-4 squares are precise enough; with 1e-30 the 60th singular value is too small for squares."""
+    difference = large_matrix(rng, shape, smallest)
+    u, values, vt = np.linalg.svd(difference, full_matrices=False)
+
+    P, Q, found = singular_projections(scale * difference, 60)
+
+    cosines = np.sum(P * u[:, :60].T, axis=1)
+    np.testing.assert_allclose(np.abs(cosines), 1.0, atol=1e-9)
+    np.testing.assert_allclose(Q, -vt[:60] * np.sign(cosines)[:, None], atol=1e-9)
+    np.testing.assert_allclose(found / scale, values, atol=1e-7)
+    assert np.all(P[np.arange(60), np.abs(P).argmax(axis=1)] > 0)
+
+
+def test_directions_of_a_large_matrix_do_not_depend_on_their_number(rng):
+    difference = large_matrix(rng, (300, 280), 1e-4)
+
+    few, many = singular_projections(difference, 7), singular_projections(difference, 64)
+
+    for short, long in zip(few[:2], many[:2], strict=True):
+        np.testing.assert_allclose(short, long[:7], atol=1e-12)
+
+
+@pytest.mark.parametrize("n_bits", [8, 65, 75])
+def test_directions_of_equal_singular_values_do_not_depend_on_their_number(rng, n_bits):
+    """One-hot features of balanced classes have such values. Within their space directions are arbitrary."""
+    left, right = (np.linalg.qr(rng.normal(size=(300, 300)))[0] for _ in range(2))
+    difference = left * np.repeat([3.0, 1.0], [2, 298]) @ right.T
+
+    few, many = singular_projections(difference, n_bits), singular_projections(difference, 128)
+
+    for short, long in zip(few[:2], many[:2], strict=True):
+        np.testing.assert_array_equal(short, long[:n_bits])
+
+
+def test_a_large_matrix_of_zeros_has_directions():
+    P, Q, values = singular_projections(np.zeros((260, 270)), 5)
+
+    np.testing.assert_allclose(P @ P.T, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
+    assert not values.any()

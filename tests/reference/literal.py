@@ -1,7 +1,7 @@
 """The equations of the paper exactly as they are printed, with their misprints.
 
 The package does not use them. ``tests/learning/test_literal_readings.py`` shows that they do not work,
-``benchmarks/misprints.py`` measures the difference, and ``docs/paper.md`` gives the reasons.
+``benchmarks/misprints.py`` measures the difference, and ``docs/explanation/paper.md`` gives the reasons.
 
 Numbers in brackets are equation numbers of the paper. Pairs are ``(i, j)``, row numbers of x and y.
 """

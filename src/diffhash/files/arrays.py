@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
+import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import IO, Any
 
 import numpy as np
@@ -12,7 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..errors import InputFileError
-from .features import FeatureFile, check_matrix
+from .features import BlockReader, FeatureFile, check_matrix
 from .source import Source, listed
 
 __all__ = [
@@ -96,6 +100,7 @@ class NpyFeatures(FeatureFile):
             self._start = file.tell()
         shape, self._fortran, self.dtype = self._header
         check_matrix(source, shape, self.dtype)
+        self.n_rows: int
         self.n_rows, self.n_features = shape
         _check_size(self._header, self._start, source.path.stat().st_size, source)
 
@@ -108,6 +113,40 @@ class NpyFeatures(FeatureFile):
         with self.source.path.open("rb", buffering=0) as file:
             file.seek(self._start)
             yield from _blocks(file, self._header, self.source, step, keep)
+
+    @contextmanager
+    def block_readers(self, *, keep: int = 0) -> Iterator[Iterator[BlockReader]]:
+        """As of every file. The thread that uses a block also reads it, so it finds the block in its cache."""
+        # Windows cannot read at a place of its own in each thread.
+        if self._fortran or not hasattr(os, "preadv"):
+            with super().block_readers(keep=keep) as readers:
+                yield readers
+            return
+        n_rows, own = self.n_rows, threading.local()
+        step = self.block_rows(self.dtype.itemsize)
+        with self.source.reading():
+            file = self.source.path.open("rb", buffering=0)
+        with file:
+            yield (
+                (start, partial(self._read_rows, file.fileno(), start, min(step, n_rows - start), own))
+                for start in range(0, n_rows, step)
+            )
+
+    def _read_rows(self, handle: int, start: int, n_rows: int, own: threading.local) -> NDArray[Any]:
+        """Some rows, in a buffer that belongs to the thread and is used again."""
+        buffer = getattr(own, "buffer", None)
+        if buffer is None or len(buffer) < n_rows:
+            buffer = own.buffer = np.empty((n_rows, self.n_features), dtype=self.dtype)
+        block: NDArray[Any] = buffer[:n_rows]
+        view = memoryview(block.reshape(-1).view(np.uint8).data)
+        place, done = self._start + start * block.strides[0], 0
+        with self.source.reading():
+            while done < len(view):
+                got = os.preadv(handle, [view[done:]], place + done)
+                if not got:
+                    raise InputFileError(f"{self.source} is truncated: it ends before its last row.")
+                done += got
+        return block
 
     def array(self) -> NDArray[Any]:
         """All rows, memory-mapped."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol
+
+from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..threads import one_blas_thread, thread_count
@@ -56,25 +58,33 @@ def encode_file(
     [(10, 1)]
     """
     n_threads = thread_count(n_threads, caller="encode_file")
-    waiting: deque[tuple[int, Future[CodeArray]]] = deque()
-    start = 0
-    with one_blas_thread(), ThreadPoolExecutor(n_threads) as pool:
-        try:
-            # Read one block more than there are threads, so that no thread waits for the file.
-            for block in file.blocks(keep=n_threads + 1):
-                waiting.append((start, pool.submit(hasher.encode, block, modality)))
-                start += len(block)
-                if len(waiting) > n_threads:
-                    yield _result(file, *waiting.popleft())
-            while waiting:
-                yield _result(file, *waiting.popleft())
-        finally:
-            for _, future in waiting:
-                future.cancel()
+    # The file is closed last, when no thread reads any more.
+    with file.block_readers(keep=2 * n_threads) as readers, one_blas_thread():
+        if n_threads == 1:
+            # Another thread would only add the time in which two threads wait for each other.
+            for start, read in readers:
+                yield _encode(hasher, file, modality, start, read)
+            return
+        waiting: deque[Future[CodeArray]] = deque()
+        with ThreadPoolExecutor(n_threads) as pool:
+            try:
+                for start, read in readers:
+                    waiting.append(pool.submit(_encode, hasher, file, modality, start, read))
+                    # One block waits for each thread, so that no thread waits for the one that takes the codes.
+                    if len(waiting) == 2 * n_threads:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
 
 
-def _result(file: FeatureFile, start: int, future: Future[CodeArray]) -> CodeArray:
+def _encode(
+    hasher: Encoder, file: FeatureFile, modality: str | None, start: int, read: Callable[[], NDArray[Any]]
+) -> CodeArray:
+    block = read()
     try:
-        return future.result()
+        return hasher.encode(block, modality)
     except InputError as error:
         raise type(error)(f"{file.source}, block of rows from {start}: {error}") from error

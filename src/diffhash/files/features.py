@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,12 @@ from numpy.typing import NDArray
 from ..errors import InputFileError
 from .source import FILE_KINDS, Source
 
-__all__ = ["BLOCK_BYTES", "FeatureFile", "check_matrix", "open_features"]
+__all__ = ["BLOCK_BYTES", "BlockReader", "FeatureFile", "check_matrix", "open_features"]
 
 #: Size of a block of rows: small enough for the cache of a core, large enough for BLAS.
 BLOCK_BYTES = 1 << 21
+#: The first row of a block, and a function that returns the block.
+BlockReader = tuple[int, Callable[[], NDArray[Any]]]
 
 
 class FeatureFile(ABC):
@@ -46,6 +50,21 @@ class FeatureFile(ABC):
         with self.source.reading():
             yield from self._blocks(n_rows, keep)
 
+    @contextmanager
+    def block_readers(self, *, keep: int = 0) -> Iterator[Iterator[BlockReader]]:
+        """Context manager: an iterator of functions that return the blocks of :meth:`blocks`.
+
+        With each function comes the first row of its block. Any thread may call a function, once and inside the
+        context. A block stays valid until its thread calls another function and ``keep`` more were taken.
+        """
+        yield self._readers_of_blocks(keep)
+
+    def _readers_of_blocks(self, keep: int) -> Iterator[BlockReader]:
+        start = 0
+        for block in self.blocks(keep=keep):
+            yield start, partial(_same, block)
+            start += len(block)
+
     def array(self) -> NDArray[Any]:
         """All rows as one array: memory-mapped if the kind of file allows it, otherwise in memory."""
         blocks = [block.copy() for block in self.blocks()]
@@ -58,6 +77,10 @@ class FeatureFile(ABC):
     def count(self) -> int:
         """Number of rows; reads the whole file if necessary."""
         return sum(len(block) for block in self.blocks()) if self.n_rows is None else self.n_rows
+
+
+def _same(block: NDArray[Any]) -> NDArray[Any]:
+    return block
 
 
 def open_features(source: str | os.PathLike[str] | Source) -> FeatureFile:

@@ -138,8 +138,9 @@ class BaseHasher(FittedHasher, ABC):
         -----
         :class:`DiffHash`, :class:`KernelDiffHash` and :class:`RefinedHash` have one batch, sums and a sample of at
         most 20,000 rows of each view in memory. Only with more than 4,096 features :class:`RefinedHash` collects all
-        rows, and if most labels have only one row, it learns from a sample and warns. :class:`BoostedHash` learns from
-        a sample of at most 20,000 rows of each view; only with fewer rows it is the model of :meth:`fit`.
+        rows, and if most labels have only one row (or a few, with more than 4,096 labels), it learns from a sample and
+        warns. :class:`BoostedHash` learns from a sample of at most 20,000 rows of each view; only with fewer rows it is
+        the model of :meth:`fit`.
 
         Examples
         --------

@@ -23,6 +23,11 @@ from .training_data import Learned, TrainingData
 __all__ = ["BoostedHash"]
 
 
+#: A view with more features than this, and than rows, is learned in the space of its rows. Boosting makes a product of
+#: (n_features, n_features') for every bit. With fewer features that is fast, and signs follow the features.
+_MANY_FEATURES = 2000
+
+
 class BoostedHash(BaseHasher):
     r"""Cross-modality similarity-sensitive hashing (CM-SSH): linear bits that are learned by boosting.
 
@@ -143,7 +148,10 @@ class BoostedHash(BaseHasher):
         couples = data.couples.listed(*self.sample_size, rng, caller=self._caller)
         spaces, _ = whiten_spaces(
             [
-                learning_space(MappedView(X, maps[m]), by_rows=settings[m].whiten)
+                learning_space(
+                    MappedView(X, maps[m]),
+                    by_rows=settings[m].whiten or maps[m].n_features_out > _MANY_FEATURES,
+                )
                 for m, X in data.views.items()
             ],
             [settings[m].shrinkage if settings[m].whiten else None for m in data.views],
@@ -153,6 +161,7 @@ class BoostedHash(BaseHasher):
             n_strengths=0,
             who=[settings[m].who for m in data.views],
         )
+        any_whitened = any(each.whiten for each in settings.values())
         projections, thresholds, correlations = boost(
             [space.view if space.view.whitening is None else _whitened_rows(space) for space in spaces],
             couples,
@@ -160,6 +169,8 @@ class BoostedHash(BaseHasher):
             n_directions=self.n_directions,
             min_share=self.min_share,
             n_bins=self.n_bins,
+            # With whitening or several couples, signs are those of the coordinates.
+            to_features=None if len(couples) > 1 or any_whitened else spaces[0].folded,
         )
         useless = int((correlations <= 1e-9).sum())
         if useless:

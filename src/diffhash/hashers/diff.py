@@ -74,6 +74,7 @@ class DiffHash(SpectralHasher):
     singular_values_ : array
         Singular values of the covariance difference, the largest first; with ``rotate`` only those of
         the useful subspace. With one view, or with several couples: magnitudes of the negative eigenvalues.
+        Values of large matrices are exact to 1e-7 of the largest one.
 
     Notes
     -----

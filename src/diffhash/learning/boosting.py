@@ -8,7 +8,7 @@ classifies wrongly get a larger weight for the next bit.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..types import BoolArray, FloatArray, IntArray, PairIndex
 from .block_difference import BlockMatrix, block_directions
 from .joint_thresholds import search_couples
 from .moments import augmented_product, incidence, shifted
+from .projections import row_signs
 from .thresholds import agreement, search_grid
 
 __all__ = ["PairWeights", "boost", "leading_directions"]
@@ -145,6 +146,7 @@ def boost(
     n_directions: int,
     min_share: float,
     n_bins: int,
+    to_features: Callable[[FloatArray], FloatArray] | None = None,
 ) -> tuple[list[FloatArray], list[FloatArray], FloatArray]:
     """Learn bits one by one on the listed pairs of all couples.
 
@@ -156,6 +158,9 @@ def boost(
     n_bits, n_directions : int
     min_share, n_bins
         See :func:`~diffhash.learning.thresholds.search_grid`.
+    to_features : callable, optional
+        Turns rows in the coordinates of the first view into rows of features, if the coordinates have arbitrary signs.
+        The grid of thresholds is not symmetric, so the signs of directions must be those of the features.
 
     Returns
     -------
@@ -177,6 +182,9 @@ def boost(
         signed_weights = boosted.by_couple(boosted.weights * boosted.signs)
         moments = [each.product(values) for each, values in zip(sums, signed_weights, strict=True)]
         directions = _candidate_directions(moments, sides, n_directions)
+        if to_features is not None:
+            signs = row_signs(to_features(directions[0].T))[:, 0]
+            directions = [each * signs for each in directions]
         values = [view.project(each.T) for view, each in zip(views, directions, strict=True)]
         best = _best_bit(values, sides, boosted.indices, signed_weights, min_share=min_share, n_bins=n_bins)
         correlations[bit] = boosted.update(best.agrees)

@@ -17,7 +17,9 @@ objects, so bits are learned from them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -236,27 +238,50 @@ class RegressionSums:
             Whether the sums must hardly depend on how rows are split into parts. Products of at most 512 features
             are then float64, and others are float32 for few rows at a time.
         """
-        n, d = view.n_rows if rows is None else len(rows), view.n_features
+        n = view.n_rows if rows is None else len(rows)
+
+        def sums_of(blocks: Iterator[tuple[slice, Any]]) -> RegressionSums:
+            # Each thread has its own state of NumPy's errors.
+            with np.errstate(over="ignore", invalid="ignore"):
+                return cls._of_blocks(view, blocks, n, indicators, rows, precise=precise)
+
+        bytes_each = 8 * view.n_features * (view.n_features + indicators.shape[1])
+        parts = view.over_blocks(sums_of, bytes_each=bytes_each)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return reduce(cls.merge, parts)
+
+    @classmethod
+    def _of_blocks(
+        cls,
+        view: MappedView,
+        blocks: Iterator[tuple[slice, Any]],
+        n: int,
+        indicators: Any,
+        rows: IntArray | None,
+        *,
+        precise: bool,
+    ) -> RegressionSums:
+        d, n_summed = view.n_features, 0
         second, total, cross = np.zeros((d, d)), np.zeros(d), np.zeros((d, indicators.shape[1]))
         label_total = np.zeros(indicators.shape[1])
-        with np.errstate(over="ignore", invalid="ignore"):
-            for part, block in view.blocks():
-                if part.stop > n:
-                    part, block = slice(part.start, max(part.start, n)), block[: max(0, n - part.start)]
-                if part.start == part.stop:
-                    continue
-                labels = indicators[part if rows is None else rows[part]]
-                if precise and d <= _MAX_PRECISE_FEATURES:
-                    block = block.astype(np.float64)
-                step = _PRECISE_ROWS if precise and block.dtype == np.float32 else block.shape[0]
-                for start in range(0, block.shape[0], step):
-                    product = block[start : start + step].T @ block[start : start + step]
-                    second += product.toarray() if scipy.sparse.issparse(product) else product
-                total += _column_sums(block)
-                with_labels = labels.T @ block
-                cross += (with_labels.toarray() if scipy.sparse.issparse(with_labels) else with_labels).T
-                label_total += _column_sums(labels)
-        return cls(n, second, total, cross, label_total, view.offset)
+        for part, block in blocks:
+            if part.stop > n:
+                part, block = slice(part.start, max(part.start, n)), block[: max(0, n - part.start)]
+            if part.start == part.stop:
+                continue
+            n_summed += part.stop - part.start
+            labels = indicators[part if rows is None else rows[part]]
+            if precise and d <= _MAX_PRECISE_FEATURES:
+                block = block.astype(np.float64)
+            step = _PRECISE_ROWS if precise and block.dtype == np.float32 else block.shape[0]
+            for start in range(0, block.shape[0], step):
+                product = block[start : start + step].T @ block[start : start + step]
+                second += product.toarray() if scipy.sparse.issparse(product) else product
+            total += _column_sums(block)
+            with_labels = labels.T @ block
+            cross += (with_labels.toarray() if scipy.sparse.issparse(with_labels) else with_labels).T
+            label_total += _column_sums(labels)
+        return cls(n_summed, second, total, cross, label_total, view.offset)
 
     def merge(self, other: RegressionSums) -> RegressionSums:
         """Add the rows of another part."""

@@ -18,6 +18,7 @@ from ..maps import LinearMap, MappedView
 from ..maps.view_moments import ViewMoments
 from ..pairs.group_names import GroupNames
 from ..pairs.resolved import PairScheme, ResolvedPairs
+from ..pairs.tiny_groups import are_tiny
 from ..types import FloatArray
 from .batches import CoupleForm
 from .block_difference import BlockMatrix
@@ -139,8 +140,13 @@ class CoupleSums:
         if self.combined is not None:
             # Both sets are listed and were checked before.
             return self.n_listed, 1.0
-        positive, negative = self.moments.sums()
-        return float(positive[-1, -1]), float(negative[-1, -1])
+        return self.moments.masses()
+
+    @property
+    def has_tiny_groups(self) -> bool:
+        """Whether labels make very many tiny groups, see :func:`~diffhash.pairs.tiny_groups.are_tiny`."""
+        x, y = self.moments.rows_x[:, -1], self.moments.rows_y[:, -1]
+        return are_tiny(self.moments.scheme, float(x @ y), float(x.sum() + y.sum()))
 
     def mean_partners(self) -> float:
         """Mean number of partners of the rows of the larger view."""

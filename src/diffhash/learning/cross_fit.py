@@ -128,6 +128,7 @@ def cross_fitted_strengths(
     n_directions: int = N_DIRECTIONS,
     n_folds: int = N_FOLDS,
     max_objects: int = MAX_OBJECTS,
+    n_features: Sequence[int] | None = None,
 ) -> list[CrossFit]:
     """Strengths of the directions of the covariance difference on pairs that they were not learned from.
 
@@ -146,6 +147,8 @@ def cross_fitted_strengths(
         Number of directions whose strength is measured, if there are so many.
     n_folds, max_objects : int
         Number of folds, and largest number of objects of each view in all of them together.
+    n_features : list of int, optional
+        Number of features of each view, if the views are coordinates in the space of their rows.
 
     Returns
     -------
@@ -168,10 +171,11 @@ def cross_fitted_strengths(
     (2, array([0.9, 0.9]))
     """
     mapped = [plain_view(side) if isinstance(side, np.ndarray) else side for side in views]
+    sizes = [view.n_features for view in mapped] if n_features is None else list(n_features)
     strengths: list[list[FloatArray]] = [[] for _ in candidates]
     shuffled: list[list[FloatArray]] = [[] for _ in candidates]
     for split in hold_out_couples(couples, 1.0 / n_folds, max_objects, rng, n_folds):
-        fold = _Fold(mapped, split, settings)
+        fold = _Fold(mapped, sizes, split, settings)
         scored = [replace(c, pairs=_with_groups_that_occur(c.pairs)) for c in split.scored]
         for number, candidate in enumerate(candidates):
             values = fold.held_out_values(candidate, n_directions)
@@ -198,11 +202,17 @@ class _Fold:
     """Principal coordinates of the rows of one split, and the covariance differences of its fit part."""
 
     def __init__(
-        self, views: Sequence[MappedView], split: HeldOutCouples, settings: DifferenceSettings
+        self,
+        views: Sequence[MappedView],
+        n_features: Sequence[int],
+        split: HeldOutCouples,
+        settings: DifferenceSettings,
     ) -> None:
         self._sides = [
-            _principal_coordinates(view, fit_rows, scored_rows)
-            for view, fit_rows, scored_rows in zip(views, split.fit_rows, split.scored_rows, strict=True)
+            _principal_coordinates(view, size, fit_rows, scored_rows)
+            for view, size, fit_rows, scored_rows in zip(
+                views, n_features, split.fit_rows, split.scored_rows, strict=True
+            )
         ]
         self._difference = block_difference(
             [plain_view(fit) for _, fit, _ in self._sides], split.fit, settings
@@ -229,16 +239,16 @@ def determined(found: JointDirections) -> JointDirections:
 
 
 def _principal_coordinates(
-    view: MappedView, fit_rows: IntArray, scored_rows: IntArray
+    view: MappedView, n_features: int, fit_rows: IntArray, scored_rows: IntArray
 ) -> tuple[Spectrum, FloatArray, FloatArray]:
     """Covariance of the fit rows, and coordinates of the fit rows and the scored rows along its eigenvectors."""
     fit, scored = view.centred_rows(fit_rows), view.centred_rows(scored_rows)
     mean = fit.mean(axis=0)
-    coordinates, directions = plain_view(fit - mean), None
+    coordinates, basis = plain_view(fit - mean), None
     if fit.shape[1] > len(fit):
-        coordinates, directions = row_space(coordinates)
-    covariance = spectrum(coordinates, fit.shape[1])
-    turned = covariance.vectors if directions is None else directions @ covariance.vectors
+        coordinates, basis = row_space(coordinates)
+    covariance = spectrum(coordinates, n_features)
+    turned = covariance.vectors if basis is None else basis.spread(covariance.vectors.T).T
     return covariance, coordinates.X @ covariance.vectors, (scored - mean) @ turned
 
 

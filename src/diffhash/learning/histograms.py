@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..native import joint_counts
-from ..native.binning import bin_columns
+from ..native.binning import bin_columns, count_bins
 from ..pairs.resolved import PairScheme
 from ..types import FloatArray, IntArray, PairIndex
 from .moments import listed_pairs
@@ -57,6 +57,8 @@ class JointHistogram:
     rows_x: Counts = field(init=False)
     rows_y: Counts = field(init=False)
     self_pairs: Counts = field(init=False)
+    #: The tables of listed pairs that are not zero any more.
+    _counted_kinds: set[str] = field(init=False, default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
         cells = (self.n_bits, self.n_bins, self.n_bins)
@@ -97,7 +99,7 @@ class JointHistogram:
             Only so many rows of each view are counted as rows; the others are there for listed pairs.
         """
         own_x, own_y = (None, None) if own is None else own
-        self._add_rows(self.rows_x, bins_x[:, :own_x], groups_x)
+        self._add_rows(self.rows_x, bins_x, groups_x, own_x)
         if bins_y is None:
             bins_y, bins_self = bins_x, bins_x[:, :own_x]
             self.rows_y = self.rows_x
@@ -106,22 +108,31 @@ class JointHistogram:
             for bit in range(self.n_bits):
                 self.self_pairs[bit] += np.bincount(bins_self[bit], minlength=self.n_bins)
         else:
-            self._add_rows(self.rows_y, bins_y[:, :own_y], groups_y)
-        tables = {"positive": self.positive, "negative": self.negative, "counted": self.counted}
+            self._add_rows(self.rows_y, bins_y, groups_y, own_y)
         listed = listed_pairs(self.scheme, positive, negative, positive_weights, negative_weights)
         for kind, (index, weights) in listed.items():
-            tables[kind] += joint_counts(
+            found = joint_counts(
                 bins_x=bins_x, bins_y=bins_y, index=index, n_bins=self.n_bins, weights=weights
             )
+            table = getattr(self, kind)
+            # The tables are large: the first counts need not be added to zeros.
+            if kind in self._counted_kinds:
+                table += found
+            else:
+                setattr(self, kind, found.astype(table.dtype, copy=False))
+                self._counted_kinds.add(kind)
         return self
 
-    def _add_rows(self, table: Counts, bins: IntArray, groups: IntArray | None) -> None:
+    def _add_rows(self, table: Counts, bins: IntArray, groups: IntArray | None, n_own: int | None) -> None:
         n_groups = self.scheme.n_groups
+        if n_groups == 1:
+            table[0] += count_bins(bins, self.n_bins, n_own=n_own)
+            return
+        assert groups is not None
+        bins = bins[:, :n_own]
         for bit in range(self.n_bits):
             cells = bins[bit].astype(np.intp)
-            if n_groups > 1:
-                assert groups is not None
-                cells += groups * self.n_bins
+            cells += groups * self.n_bins
             counts = np.bincount(cells, minlength=n_groups * self.n_bins)
             table[:, bit] += counts.reshape(n_groups, self.n_bins)
 
@@ -135,6 +146,7 @@ class JointHistogram:
         for name in ("positive", "negative", "counted", "rows_x", "rows_y", "self_pairs"):
             # With one view the rows of both sides are the same counts.
             setattr(self, name, getattr(self, name) + getattr(other, name))
+        self._counted_kinds = self._counted_kinds | other._counted_kinds
         return self
 
     def counts(self) -> tuple[Counts, Counts]:

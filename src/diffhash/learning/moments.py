@@ -232,6 +232,16 @@ class PairMoments:
             None if counted is None else _symmetric(counted),
         )
 
+    def masses(self) -> tuple[float, float]:
+        """Sum of the weights of all positives and of all negatives: the last entries of :meth:`sums`."""
+        last = np.s_[-1:, -1:]
+        counts = copy(self)
+        counts.positive, counts.negative = self.positive[last], self.negative[last]
+        counts.counted, counts.self_pairs = self.counted[last], self.self_pairs[:, -1:, -1:]
+        counts.rows_x, counts.rows_y = self.rows_x[:, -1:], self.rows_y[:, -1:]
+        positive, negative = counts.sums()
+        return float(positive[-1, -1]), float(negative[-1, -1])
+
     def _every(self) -> Moments:
         return np.outer(self.rows_x.sum(axis=0), self.rows_y.sum(axis=0))
 
@@ -330,6 +340,8 @@ def shifted(table: Moments, dx: FloatArray, dy: FloatArray) -> Moments:
 
 
 def _shifted_rows(rows: Moments, shift: FloatArray) -> Moments:
+    if not np.any(shift):
+        return rows
     moved = rows.copy()
     moved[:, :-1] -= np.outer(rows[:, -1], shift)
     return moved

@@ -70,11 +70,11 @@ class PrincipalAxes:
     variances: FloatArray
 
     @classmethod
-    def of(cls, view: MappedView, max_rank: int) -> PrincipalAxes:
+    def of(cls, view: MappedView, max_rank: int, *, by_rows: bool = False) -> PrincipalAxes:
         """Components of all rows. No matrix is larger than 2,048 features or rows squared.
 
-        With more features than rows, the components are computed in the space of the rows. With more than
-        2,048 features, at most 2,048 rows are used.
+        With more features than rows, or if ``by_rows``, the components are computed in the space of the rows. With more
+        than 2,048 features, at most 2,048 rows are used.
 
         Examples
         --------
@@ -84,7 +84,7 @@ class PrincipalAxes:
         (array([1., 0.]), array([2.   , 0.005]))
         """
         n, d = view.n_rows, view.n_features
-        if d > min(n, _MAX_SIZE):
+        if by_rows or d > min(n, _MAX_SIZE):
             step = -(-n // _MAX_SIZE)
             return cls._in_row_space(view if step == 1 else MappedView(view.X[::step], view.map), max_rank)
         second, total = np.zeros((d, d)), np.zeros(d)

@@ -11,6 +11,7 @@ import numpy as np
 from ..maps import FeatureMap
 from ..pairs.group_names import GroupNames
 from ..pairs.resolved import PairScheme
+from ..pairs.tiny_groups import listed_scheme, pairs_of_groups
 from ..types import FloatArray, IntArray
 from .batches import Batch, CoupleForm, Source
 from .histograms import JointHistogram
@@ -101,6 +102,10 @@ class HistogramPass:
         histograms = []
         for (number, scheme, names, first, second), (u, v) in zip(self.couples, self.sides, strict=True):
             pairs = batch.pairs[number]
+            if scheme.positive_listed and pairs.positive is None and pairs.groups is not None:
+                # Tiny groups of the only batch.
+                index = pairs_of_groups(pairs.groups, one_view=pairs.one_view)
+                pairs = replace(pairs, positive=index)
             groups_x = groups_y = None
             if names is not None and pairs.groups is not None:
                 local, numbers = GroupNames.of(pairs.groups)
@@ -171,6 +176,9 @@ class SourceProjections:
         for u, (fitted, P) in enumerate(zip(maps, projections, strict=True)):
             values = first.sample.projected(u, fitted, P)
             spreads.append((values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64)))
+        # Rows of a group may be in several batches, so only those of a single batch can be listed.
+        listed = [source.n_batches == 1 and each.has_tiny_groups for each in sums.couples]
+        schemes = [each.moments.scheme for each in sums.couples]
         return cls(
             source,
             tuple(maps),
@@ -178,8 +186,8 @@ class SourceProjections:
             tuple(spreads),
             sums.numbers,
             sums.forms,
-            tuple(each.moments.scheme for each in sums.couples),
-            tuple(each.names for each in sums.couples),
+            tuple(listed_scheme(s) if tiny else s for s, tiny in zip(schemes, listed, strict=True)),
+            tuple(None if tiny else each.names for each, tiny in zip(sums.couples, listed, strict=True)),
             settings.miss_weight,
             first.sample.n_rows,
             tuple(view.dtype for view in first.views),
@@ -233,27 +241,28 @@ class SourceProjections:
                 slice(start + begin, start + end),
             )
             sums = self.source.reduce(job)
-            parts.append(
-                ([self._measured(h, r) for h, r in zip(sums.histograms, requests, strict=True)], sums)
-            )
+            # The histograms of very many groups are large: only what follows from them is kept.
+            found = [self._measured(h, r) for h, r in zip(sums.histograms, requests, strict=True)]
+            parts.append((found, sums.extremes))
         return [self._joined(k, asked[k][1:], parts) for k in range(len(requests))]
 
     def _measured(
         self, histogram: JointHistogram, request: GridRequest
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        weight = self.forms[request.couple].weight if len(self.forms) > 1 else 1.0
-        cost = weight * error_shares(*histogram.counts(), self.miss_weight)
+        cost = error_shares(*histogram.counts(), self.miss_weight)
+        if len(self.forms) > 1:
+            cost *= self.forms[request.couple].weight
         x, y = (smaller_share_of_counts(rows.sum(axis=0)) for rows in (histogram.rows_x, histogram.rows_y))
         return cost, x, y
 
     @staticmethod
     def _joined(number: int, places: tuple[int, int], parts: Sequence[Any]) -> GridCosts:
-        cost, x, y = (np.concatenate([found[number][k] for found, _ in parts]) for k in range(3))
+        cost, x, y = (_concatenated([found[number][k] for found, _ in parts]) for k in range(3))
 
         def gap(side: int, cells: IntArray) -> FloatArray:
             found, begin = [], 0
-            for _, sums in parts:
-                extremes = sums.extremes[places[side]]
+            for _, of_grids in parts:
+                extremes = of_grids[places[side]]
                 assert extremes is not None, "gaps were not asked for"
                 end = begin + len(extremes.low)
                 found.append(extremes.gap(cells[begin:end]))
@@ -279,3 +288,7 @@ class SourceProjections:
         start, stop, _ = bits.indices(self.n_bits)
         first = self.bits.indices(len(self.projections[0]))[0]
         return replace(self, bits=slice(first + start, first + stop))
+
+
+def _concatenated(parts: Sequence[FloatArray]) -> FloatArray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -20,7 +20,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ..native.error_shares import error_shares as native_error_shares
 from ..pairs.resolved import ResolvedPairs
+from ..pairs.tiny_groups import with_listed_groups
 from ..types import FloatArray, IntArray
 from .histograms import Counts, JointHistogram, grid_edges
 from .projected_views import Grid, GridRequest, ProjectedViews, ValuesInMemory
@@ -113,6 +115,7 @@ def joint_cost(
     -------
     array of shape (n_bits, n_bins - 1, n_bins - 1)
     """
+    pairs = with_listed_groups(pairs)
     scheme = pairs.scheme
     groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
     n_bits = len(bins_x)
@@ -138,7 +141,7 @@ def joint_cost(
 
 def error_shares(positive: Counts, negative: Counts, miss_weight: float) -> FloatArray:
     """``miss_weight * FN + FP`` from the counts in every cell, of shape (n_bits, n_bins, n_bins)."""
-    return miss_weight * _share(positive, agree=False) + _share(negative, agree=True)
+    return native_error_shares(positive, negative, miss_weight)
 
 
 def agreement(counts: Counts) -> Counts:
@@ -161,13 +164,6 @@ def agreement(counts: Counts) -> Counts:
     below = counts.cumsum(axis=1).cumsum(axis=2)
     both_below = below[:, :-1, :-1]
     return np.asarray(2 * both_below + below[:, -1:, -1:] - below[:, :-1, -1:] - below[:, -1:, :-1])
-
-
-def _share(counts: Counts, *, agree: bool) -> FloatArray:
-    """Share of the pairs that agree (or do not agree) at every threshold pair; 0 if there are no pairs."""
-    total = counts.sum(axis=(1, 2), keepdims=True)
-    agreeing = agreement(counts)
-    return np.asarray((agreeing if agree else total - agreeing) / np.where(total > 0, total, 1))
 
 
 def search_grid(

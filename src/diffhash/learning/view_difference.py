@@ -109,7 +109,6 @@ def pair_moments(
     """
     scheme = pairs.scheme
     own_x, own_y = (x.n_rows, y.n_rows) if own is None else own
-    moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
     listed = listed_pairs(
         scheme, pairs.positive, pairs.negative, pairs.positive_weights, pairs.negative_weights
     )
@@ -118,25 +117,46 @@ def pair_moments(
         for kind, (index, weights) in listed.items()
         if not rows_only and len(index[0]) and not (pairs.aligned and kind == "positive")
     }
+    # Before threads need it.
+    if not_aligned:
+        y.whole()
+    elif pairs.aligned:
+        y.prepare()
     groups_x, groups_y = (None, None) if scheme.groups is None else (scheme.groups.x, scheme.groups.y)
-    for rows, block in _own_blocks(x, own_x):
-        moments.update_rows("x", block, None if groups_x is None else groups_x[rows])
-        for kind, matrix in not_aligned.items():
-            moments.update_pairs(kind, block, *_partners(matrix[rows], y))
-        if pairs.aligned:
-            partner = y.rows(rows)
-            if not rows_only:
-                moments.update_pairs("positive", block, partner, np.ones(partner.shape[0]))
-            moments.update_rows("y", partner)
-    if not (pairs.one_view or pairs.aligned):
-        for rows, block in _own_blocks(y, own_y):
+
+    def sum_first(blocks: Iterator[tuple[slice, Any]]) -> PairMoments:
+        moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
+        for rows, block in _own_blocks(blocks, own_x):
+            moments.update_rows("x", block, None if groups_x is None else groups_x[rows])
+            for kind, matrix in not_aligned.items():
+                moments.update_pairs(kind, block, *_partners(matrix[rows], y))
+            if pairs.aligned:
+                partner = y.rows(rows)
+                if not rows_only:
+                    moments.update_pairs("positive", block, partner, np.ones(partner.shape[0]))
+                moments.update_rows("y", partner)
+        return moments
+
+    def sum_second(blocks: Iterator[tuple[slice, Any]]) -> PairMoments:
+        moments = PairMoments(scheme, np.zeros(x.n_features), np.zeros(y.n_features))
+        for rows, block in _own_blocks(blocks, own_y):
             moments.update_rows("y", block, None if groups_y is None else groups_y[rows])
+        return moments
+
+    # Products of features for each kind of pairs and each view, and sums of groups.
+    bytes_each = 8 * (x.n_features + y.n_features) * (x.n_features + y.n_features + scheme.n_groups)
+    parts = x.over_blocks(sum_first, bytes_each=bytes_each)
+    if not (pairs.one_view or pairs.aligned):
+        parts += y.over_blocks(sum_second, bytes_each=bytes_each)
+    moments = parts[0]
+    for part in parts[1:]:
+        moments.merge(part)
     return moments
 
 
-def _own_blocks(view: MappedView, n_own: int) -> Iterator[tuple[slice, Any]]:
-    """Blocks of the first rows of a view."""
-    for rows, block in view.blocks():
+def _own_blocks(blocks: Iterator[tuple[slice, Any]], n_own: int) -> Iterator[tuple[slice, Any]]:
+    """The blocks of the first rows only."""
+    for rows, block in blocks:
         if rows.stop <= n_own:
             yield rows, block
         elif rows.start < n_own:

@@ -65,12 +65,14 @@ def whiten_spaces(
     fits: list[CrossFit] = []
     if automatic or n_strengths:
         fits = cross_fitted_strengths(
-            [space.features for space in spaces],
+            # In the space of the rows a fold has few coordinates, however many features there are.
+            [space.view for space in spaces],
             couples,
             settings,
             candidates,
             rng,
             n_directions=n_strengths or N_DIRECTIONS,
+            n_features=[space.features.n_features for space in spaces],
         )
     best = int(np.argmax([fit.total for fit in fits])) if fits else 0
     whitened = [

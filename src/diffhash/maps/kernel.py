@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from .feature_map import FeatureMap
 from .linear import inverse_root
 from .mapped_view import block_rows
 from .own_distance import Distance, own_distances
+from .sparse_landmarks import SparseLandmarks, signed_root
 from .view_moments import ViewMoments
 
 __all__ = ["Kernel", "KernelMap", "gaussian_kernel", "landmark_bandwidth", "never_negative"]
@@ -69,11 +71,23 @@ class KernelMap(FeatureMap):
         self.root = root
         self.distance = distance
         self.n_features_out, self.n_features_in = landmarks.shape
-        # Distances are computed after subtracting the mean of the landmarks, to avoid cancellation.
-        points = _signed_root(landmarks) if root else landmarks
-        self._landmark_mean = points.mean(axis=0, dtype=np.float64)
-        self._scaled_landmarks = _scaled(points - self._landmark_mean, scale)
         self._weights: dict[tuple[np.dtype[Any], float], FloatArray] = {}
+
+    @cached_property
+    def _landmark_mean(self) -> FloatArray:
+        """Distances are computed after subtracting the mean of the landmarks, to avoid cancellation."""
+        points = signed_root(self.landmarks) if self.root else self.landmarks
+        return np.asarray(points.mean(axis=0, dtype=np.float64))
+
+    @cached_property
+    def _scaled_landmarks(self) -> FloatArray:
+        points = signed_root(self.landmarks) if self.root else self.landmarks
+        return _scaled(points - self._landmark_mean, self.scale)
+
+    @cached_property
+    def _sparse_landmarks(self) -> SparseLandmarks | None:
+        """For sparse rows with very many features, if the landmarks are sparse too."""
+        return SparseLandmarks.of(self.landmarks, self.scale, root=self.root)
 
     @classmethod
     def fit(
@@ -172,8 +186,16 @@ class KernelMap(FeatureMap):
         if rule is None:
             h = float(bandwidth)
         else:
-            points = _signed_root(landmarks) if root else landmarks
-            h = factor * landmark_bandwidth(_scaled(points, scale), rule, who=who)
+            sparse = SparseLandmarks.of(landmarks, scale, root=root)
+            if sparse is not None:
+                h = factor * _bandwidth(sparse.own_squares(), sparse.largest, rule, who)
+            else:
+                points = signed_root(landmarks) if root else landmarks
+                h = factor * landmark_bandwidth(_scaled(points, scale), rule, who=who)
+            fitted = cls(landmarks, scale, h, None, None, root)
+            # A cached property, which is known already.
+            fitted.__dict__["_sparse_landmarks"] = sparse
+            return fitted
         return cls(landmarks, scale, h, None, None, root)
 
     def transform(self, X: Any) -> FloatArray:
@@ -205,8 +227,11 @@ class KernelMap(FeatureMap):
         elif self.distance is not None:
             squares = own_distances(self.distance, X, self.landmarks, who="KernelMap") ** 2
             values = np.exp(squares / -self.bandwidth).astype(X.dtype)
+        elif scipy.sparse.issparse(X) and self._sparse_landmarks is not None:
+            squares = self._sparse_landmarks.squares(X)
+            values = np.exp(np.minimum(squares / -self.bandwidth, 0.0)).astype(X.dtype)
         else:
-            rows = _scaled(_centred(_signed_root(X) if self.root else X, self._landmark_mean), self.scale)
+            rows = _scaled(_centred(signed_root(X) if self.root else X, self._landmark_mean), self.scale)
             key = X.dtype, self.bandwidth
             weights = self._weights.get(key)
             if weights is None:
@@ -309,11 +334,6 @@ def never_negative(X: Any) -> bool:
     return X.shape[0] > 0 and bool(X.min() >= 0)
 
 
-def _signed_root(X: Any) -> Any:
-    """Square roots that keep the sign: rows that are encoded later may have negative values."""
-    return X.sign() * abs(X).sqrt() if scipy.sparse.issparse(X) else np.sign(X) * np.sqrt(np.abs(X))
-
-
 def _centred(X: Any, center: FloatArray) -> FloatArray:
     dense = X.toarray() if scipy.sparse.issparse(X) else X
     return np.asarray(dense - center.astype(dense.dtype))
@@ -381,7 +401,8 @@ def _bandwidth(squares: FloatArray, size: float, rule: str, who: str) -> float:
         raise ParameterError(
             f"{who}: computing a bandwidth needs at least 2 landmarks. Set bandwidth to a number."
         )
-    median = float(np.median(squares[np.triu_indices(n, k=1)]))
+    upper = np.concatenate([row[number + 1 :] for number, row in enumerate(squares)])
+    median = float(np.median(upper, overwrite_input=True))
     if median <= 1e-12 * size:
         raise InputError(f"{who}: the median distance between landmarks is 0. Set bandwidth to a number.")
     return median / max(1.0, float(np.log(n))) if rule == "balanced" else median

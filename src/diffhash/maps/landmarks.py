@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from ..errors import ParameterError
-from ..types import FloatArray
+from ..types import FloatArray, IntArray
 from ..validation import check_features
 
-__all__ = ["choose_landmarks"]
+__all__ = ["choose_landmarks", "random_landmarks"]
+
+#: Sparse rows are compared as dense ones if they have at most this many numbers together.
+_MAX_DENSE = 1 << 26
 
 
 def choose_landmarks(
@@ -67,19 +71,36 @@ def choose_landmarks(
         size = np.abs(centres).max(axis=0)
         distinct = _distinct_rows(np.round(centres / np.where(size > 0, size, 1), 6))
         return centres if len(distinct) == n_landmarks else centres[np.sort(distinct)]
-    drawn = _take(X, rng.choice(X.shape[0], size=n_landmarks, replace=False))
-    if len(_distinct_rows(drawn)) == n_landmarks:
-        return drawn
+    drawn = random_landmarks(X, n_landmarks, rng)
+    return np.asarray(X[drawn].toarray() if scipy.sparse.issparse(X) else X[drawn])
+
+
+def random_landmarks(X: Any, n_landmarks: int, rng: np.random.Generator) -> IntArray:
+    """Numbers of random rows. No two of these rows are equal, so there may be fewer than ``n_landmarks``."""
+    drawn = rng.choice(X.shape[0], size=min(n_landmarks, X.shape[0]), replace=False)
+    if _all_different(X[drawn]):
+        return np.asarray(drawn)
     # Some drawn objects are equal: draw again from the distinct objects.
-    rows = _distinct_rows(X.toarray() if scipy.sparse.issparse(X) else X)
-    return _take(X, rng.permutation(rows)[:n_landmarks])
+    small = X.shape[0] * X.shape[1] <= _MAX_DENSE
+    rows = _distinct_rows(X.toarray() if small and scipy.sparse.issparse(X) else X)
+    return np.asarray(rng.permutation(rows)[:n_landmarks])
 
 
-def _take(X: Any, rows: Any) -> FloatArray:
-    taken = X[rows]
-    return np.asarray(taken.toarray() if scipy.sparse.issparse(taken) else taken)
+def _all_different(X: Any) -> bool:
+    if scipy.sparse.issparse(X):
+        return bool(len(_distinct_rows(X)) == X.shape[0])
+    # Adding zero makes -0.0 and 0.0 the same bytes.
+    return len({row.tobytes() for row in X + 0.0}) == len(X)
 
 
-def _distinct_rows(X: FloatArray) -> Any:
-    """Row numbers of the first occurrence of each different row."""
-    return np.unique(X, axis=0, return_index=True)[1]
+def _distinct_rows(X: Any) -> Any:
+    """Row numbers of the first occurrence of each different row: ordered by dense rows, or by sparse row numbers."""
+    if not scipy.sparse.issparse(X):
+        return np.unique(X, axis=0, return_index=True)[1]
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    first: dict[tuple[bytes, bytes], int] = {}
+    for row, (start, end) in enumerate(itertools.pairwise(X.indptr)):
+        first.setdefault((X.indices[start:end].tobytes(), X.data[start:end].tobytes()), row)
+    return np.fromiter(first.values(), dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -11,10 +12,53 @@ from ..types import FloatArray
 from .linear import LinearMap
 from .mapped_view import MappedView
 
-__all__ = ["LearningSpace", "learning_space", "plain_view", "row_space"]
+__all__ = ["LearningSpace", "RowBasis", "learning_space", "plain_view", "row_space"]
 
 #: In the space of sparse rows, the length of the shortest direction that is kept, relative to the longest.
 _SHORTEST = 1e-5
+
+
+@dataclass(frozen=True)
+class RowBasis:
+    """An orthonormal basis of the space of rows: mixtures of rows, then columns.
+
+    With very many sparse features the basis itself would be much larger than the data. A product with it needs only
+    the rows.
+
+    Attributes
+    ----------
+    columns : array of shape (n_features, n_columns)
+    rows : float64 CSR array of shape (n, n_features), or None
+    offset : array of shape (n_features,)
+        What is subtracted from each row.
+    mix : array of shape (n, n_mixed)
+        The first vectors of the basis are ``(rows - offset).T @ mix``.
+    """
+
+    columns: FloatArray
+    rows: Any = None
+    offset: FloatArray | None = None
+    mix: FloatArray | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of vectors."""
+        return int(self.columns.shape[1] + (0 if self.mix is None else self.mix.shape[1]))
+
+    def spread(self, projection: FloatArray) -> FloatArray:
+        """A projection of coordinates, (n_bits, size), as one of the features, (n_bits, n_features)."""
+        if self.mix is None or self.offset is None:
+            return np.asarray(projection @ self.columns.T)
+        n_mixed = self.mix.shape[1]
+        of_rows = projection[:, :n_mixed] @ self.mix.T
+        found = np.asarray(of_rows @ self.rows) - np.outer(of_rows.sum(axis=1), self.offset)
+        if self.columns.shape[1]:
+            found += projection[:, n_mixed:] @ self.columns.T
+        return found
+
+    def array(self) -> FloatArray:
+        """The basis itself, of shape (n_features, size)."""
+        return self.spread(np.eye(self.size)).T
 
 
 @dataclass(frozen=True)
@@ -27,13 +71,13 @@ class LearningSpace:
         The mapped features of all rows.
     view : MappedView
         The same features, or the coordinates of the rows in ``basis``; whitened or not.
-    basis : array of shape (n_features, rank), or None
+    basis : RowBasis or None
         See :func:`row_space`.
     """
 
     features: MappedView
     view: MappedView
-    basis: FloatArray | None
+    basis: RowBasis | None
 
     def whitened(self, matrix: FloatArray) -> LearningSpace:
         """The same space with whitened features."""
@@ -42,7 +86,7 @@ class LearningSpace:
     def folded(self, projection: FloatArray) -> FloatArray:
         """The projection of the mapped features that gives what ``projection`` gives in this space."""
         projection = self.view.folded(projection)
-        return projection if self.basis is None else np.asarray(projection @ self.basis.T)
+        return projection if self.basis is None else self.basis.spread(projection)
 
 
 def learning_space(view: MappedView, *, by_rows: bool, min_rank: int = 0) -> LearningSpace:
@@ -57,7 +101,7 @@ def plain_view(X: FloatArray) -> MappedView:
     return MappedView(X, LinearMap(np.zeros(X.shape[1])))
 
 
-def row_space(view: MappedView, min_rank: int = 0) -> tuple[MappedView, FloatArray]:
+def row_space(view: MappedView, min_rank: int = 0) -> tuple[MappedView, RowBasis]:
     """The features of a view in an orthonormal basis of the space of its rows.
 
     If there are more features than rows, matrices have the size of the rows. The result of learning is
@@ -74,8 +118,8 @@ def row_space(view: MappedView, min_rank: int = 0) -> tuple[MappedView, FloatArr
     -------
     coordinates : MappedView
         Its features are an array of shape (n_rows, rank).
-    basis : array of shape (n_features, rank)
-        Orthonormal columns. A projection P of the coordinates is ``P @ basis.T`` of the features.
+    basis : RowBasis
+        Orthonormal. A projection P of the coordinates is ``basis.spread(P)`` of the features.
     """
     if view.stays_sparse():
         return _sparse_row_space(view, min_rank)
@@ -84,10 +128,10 @@ def row_space(view: MappedView, min_rank: int = 0) -> tuple[MappedView, FloatArr
     basis, triangle = scipy.linalg.qr(
         np.concatenate([rows.T, _random_columns(view.n_features, n_more)], axis=1), mode="economic"
     )
-    return plain_view(np.ascontiguousarray(triangle[:, : view.n_rows].T)), basis
+    return plain_view(np.ascontiguousarray(triangle[:, : view.n_rows].T)), RowBasis(basis)
 
 
-def _sparse_row_space(view: MappedView, min_rank: int) -> tuple[MappedView, FloatArray]:
+def _sparse_row_space(view: MappedView, min_rank: int) -> tuple[MappedView, RowBasis]:
     """The same from the products of the rows with each other, which take little time if rows are sparse.
 
     Directions in which the rows are 10^5 times shorter than in the longest one are rounding errors and left out.
@@ -98,16 +142,24 @@ def _sparse_row_space(view: MappedView, min_rank: int) -> tuple[MappedView, Floa
     squares, vectors = np.linalg.eigh(products)
     kept = squares > max(_SHORTEST**2 * squares[-1], 0.0)
     vectors, lengths = vectors[:, kept][:, ::-1], np.sqrt(squares[kept][::-1])
-    mix = vectors / lengths
-    basis = np.asarray(rows.T @ mix) - np.outer(offset, mix.sum(axis=0))
-    n_more = max(0, min(max(min_rank, view.n_rows), view.n_features) - len(lengths))
+    basis = RowBasis(np.empty((view.n_features, 0)), rows, offset, vectors / lengths)
+    # Without any length there is one direction, because nothing can learn from none.
+    n_more = max(0, min(max(min_rank, 1), view.n_features) - len(lengths))
     if n_more:
         more = _random_columns(view.n_features, n_more)
-        more = scipy.linalg.qr(more - basis @ (basis.T @ more), mode="economic")[0]
-        basis = np.concatenate([basis, more], axis=1)
-    coordinates = np.zeros((view.n_rows, basis.shape[1]))
+        basis = replace(basis, columns=_orthonormal_to(basis, more))
+    coordinates = np.zeros((view.n_rows, basis.size))
     coordinates[:, : len(lengths)] = vectors * lengths
     return plain_view(coordinates), basis
+
+
+def _orthonormal_to(basis: RowBasis, columns: FloatArray) -> FloatArray:
+    """Orthonormal columns that are orthogonal to the mixtures of a basis."""
+    assert basis.mix is not None, "the basis has mixtures of rows"
+    assert basis.offset is not None, "and their offset"
+    products = basis.mix.T @ (basis.rows @ columns - basis.offset @ columns)
+    rest = columns - basis.spread(products.T).T
+    return np.asarray(scipy.linalg.qr(rest, mode="economic")[0])
 
 
 def _random_columns(n_features: int, n: int) -> FloatArray:

@@ -19,6 +19,8 @@ __all__ = ["LARGEST_FOLDED_MEAN", "LinearMap", "inverse_root", "row_moments"]
 
 #: Rows are projected without centring them first if no mean is larger than this, in standard deviations.
 LARGEST_FOLDED_MEAN = 8.0
+#: Rows that are mapped together.
+_FEW_ROWS = 256
 
 
 class LinearMap(FeatureMap):
@@ -100,10 +102,16 @@ class LinearMap(FeatureMap):
         if sparse:
             return X if scale is None else (X @ scipy.sparse.diags_array(scale)).tocsr()
         # The mean is rounded to the dtype of the data; the difference is exact for values close to it.
-        centred = X - self.mean.astype(X.dtype)
-        if scale is not None:
-            centred *= scale
-        return centred
+        mean = self.mean.astype(X.dtype)
+        if scale is None:
+            return X - mean
+        found = np.empty(X.shape, dtype=X.dtype)
+        # Few rows at a time: they are scaled while they are in the cache.
+        for start in range(0, len(X), _FEW_ROWS):
+            rows = found[start : start + _FEW_ROWS]
+            np.subtract(X[start : start + _FEW_ROWS], mean, out=rows)
+            rows *= scale
+        return found
 
     def prepared(
         self, projection: FloatArray

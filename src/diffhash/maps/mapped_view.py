@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import scipy.sparse
 
 from ..codes import code_bytes
 from ..native import pack_signs
+from ..threads import in_runs
 from ..types import CodeArray, FloatArray
 
 if TYPE_CHECKING:
     from .feature_map import FeatureMap
 
+T = TypeVar("T")
+
 __all__ = ["KEEP_BYTES", "MappedView", "block_rows", "feature_mean"]
 
 #: Numbers in a block of features: 16 MB of float32, large enough for BLAS and small compared to the data.
 _BLOCK_SIZE = 1 << 22
+#: Largest size of the results of all threads of :meth:`MappedView.over_blocks` together.
+_RESULT_BYTES = 1 << 28
 #: Mapped features of a view are cached if they take at most this many bytes.
 KEEP_BYTES = 1 << 28
 
@@ -65,12 +70,20 @@ class MappedView:
     def whole(self) -> Any:
         """Features of all rows at once."""
         if self._whole is None:
-            blocks = [self.map.transform(self.X[rows]) for rows in self._slices()]
-            if len(blocks) == 1:
-                self._whole = blocks[0]
+            slices = list(self._slices())
+            if len(slices) <= 1:
+                self._whole = self.map.transform(self.X)
+            elif self.stays_sparse():
+                blocks = [self.map.transform(self.X[rows]) for rows in slices]
+                self._whole = scipy.sparse.vstack(blocks, format="csr")
             else:
-                sparse = scipy.sparse.issparse(blocks[0])
-                self._whole = scipy.sparse.vstack(blocks, format="csr") if sparse else np.concatenate(blocks)
+                first = self.map.transform(self.X[slices[0]])
+                # Each block is copied while it is in the cache.
+                found = np.empty((self.n_rows, first.shape[1]), dtype=first.dtype)
+                found[slices[0]] = first
+                for rows in slices[1:]:
+                    found[rows] = self.map.transform(self.X[rows])
+                self._whole = found
         return self._whole
 
     def rows(self, rows: slice) -> Any:
@@ -81,6 +94,27 @@ class MappedView:
     def blocks(self) -> Iterator[tuple[slice, Any]]:
         """Iterate over all rows: slices of rows and their features."""
         return ((rows, self.rows(rows)) for rows in self._slices())
+
+    def prepare(self) -> None:
+        """Compute the features that will be kept, so that several threads do not do it."""
+        if self._keep:
+            self.whole()
+
+    def over_blocks(
+        self, function: Callable[[Iterator[tuple[slice, Any]]], T], *, bytes_each: int = 0
+    ) -> list[T]:
+        """Results of a function for runs of consecutive :meth:`blocks`; large views are shared by several threads.
+
+        ``bytes_each`` is the size of a result: large results are few.
+        """
+        slices = list(self._slices())
+        # Threads would all compute the features that are kept. A function of the user may not be made for threads.
+        if self._keep or getattr(self.map, "own_function", None) is not None:
+            return [function(self.blocks())]
+        most_runs = max(1, _RESULT_BYTES // max(1, bytes_each))
+        return in_runs(
+            lambda run: function((rows, self.rows(rows)) for rows in run), slices, most_runs=most_runs
+        )
 
     def _slices(self) -> Iterator[slice]:
         width = max(self.map.n_features_in, self.n_features)
@@ -135,8 +169,12 @@ class MappedView:
         float array of shape (n, n_bits), in the dtype of X
         """
         result = np.empty((self.n_rows, len(projection)), dtype=self.dtype)
-        for rows, values, add in self._projected(projection, threshold):
-            np.add(values, add, out=result[rows])
+
+        def project(blocks: Iterator[tuple[slice, Any]]) -> None:
+            for rows, values, add in self._projected(projection, threshold, blocks):
+                np.add(values, add, out=result[rows])
+
+        self.over_blocks(project)
         return result
 
     def encode(self, projection: FloatArray, threshold: FloatArray) -> CodeArray:
@@ -147,13 +185,13 @@ class MappedView:
         uint8 array of shape (n, ceil(n_bits / 8))
         """
         result = np.empty((self.n_rows, code_bytes(len(projection))), dtype=np.uint8)
-        for rows, values, add in self._projected(projection, threshold):
+        for rows, values, add in self._projected(projection, threshold, self.blocks()):
             # Packing a block takes less time than starting a second thread.
             result[rows] = pack_signs(values, add, n_threads=1)
         return result
 
     def _projected(
-        self, projection: FloatArray, threshold: FloatArray | None
+        self, projection: FloatArray, threshold: FloatArray | None, blocks: Iterator[tuple[slice, Any]]
     ) -> Iterator[tuple[slice, FloatArray, FloatArray]]:
         """For each block: the rows, their products (the next block overwrites them), and the vector to add."""
         if not self.n_rows:
@@ -162,7 +200,7 @@ class MappedView:
         constant = np.broadcast_to(0.0 if threshold is None else threshold, len(projection))
         add = (constant - projection @ self.offset).astype(self.dtype)
         buffer = np.empty((0, len(projection)), dtype=self.dtype)
-        for rows, block in self.blocks():
+        for rows, block in blocks:
             if scipy.sparse.issparse(block):
                 yield rows, np.asarray(block @ weights, dtype=self.dtype), add
                 continue

@@ -26,8 +26,9 @@ __all__ = ["load_model", "model_from_bytes", "model_to_bytes", "save_model"]
 #: that releases without the parameter can read it.
 _LATER_PARAMETERS: dict[str, dict[str, Any]] = {
     "DiffHash": {"random_state": 0, "couple_weights": None},
-    "KernelDiffHash": {"couple_weights": None},
+    "KernelDiffHash": {"couple_weights": None, "width": None},
     "BoostedHash": {"couple_weights": None},
+    "RefinedHash": {"couple_weights": None},
 }
 #: The only methods that a file can name.
 METHODS = ("DiffHash", "KernelDiffHash", "BoostedHash", "RefinedHash")

@@ -52,7 +52,7 @@ class RefinedHash(BaseHasher):
     eigenvectors of the block matrix of all couples do. They are weighted by their
     strength and rotated to bits, or refined with the squared loss or with a softmax loss, in which each object
     must find its partner. Held-out objects choose representations, ridges and all that follows. Labels whose
-    classes mostly have one object count as pairs.
+    classes mostly have one object count as pairs, and so do more than 4,096 classes with few objects each.
 
     Parameters
     ----------
@@ -120,7 +120,9 @@ class RefinedHash(BaseHasher):
     With more than 20,000 objects (fewer if a view has more than 1,677 features), settings and bits are learned from a
     sample of this size, and the regressions to labels, or the directions of pairs, from sums over all objects. So the
     time is linear in the number of objects, and :meth:`fit_batches` gives the same model. With more than 4,096 features
-    all objects are used at once.
+    all objects are used at once. With pairs, representations of views with more than 2,048 features (16,384 if they
+    are sparse), and more than four times as many as rows, are compared in the space of the rows. They are the same
+    there up to rounding, and the time hardly depends on the number of features.
 
     Codes are not nested: the first bits of a long code are not the code of a shorter model.
 

@@ -32,6 +32,8 @@ __all__ = ["classes_are_tiny", "fit_labels", "list_pairs_of_tiny_classes"]
 _MAX_LAYER_ROWS = 4800
 #: With at most this many partners of an object on average, pairs of tiny classes are listed.
 _MAX_PARTNERS = 10
+#: With more classes than this, whose objects have at most so many partners on average, classes count as tiny.
+_MAX_SMALL_CLASSES, _FEW_PARTNERS = 4096, 4
 
 
 def fit_labels(
@@ -129,9 +131,11 @@ def _fit_all_rows(
 
 
 def classes_are_tiny(pairs: ResolvedPairs, counts: tuple[FloatArray, FloatArray] | None = None) -> bool:
-    """Whether most rows of a view share their labels with no other row of it.
+    """Whether most rows of a view share their labels with no other row of it, or whether small classes are very many.
 
-    Class scores cannot be learned then, because a row that is left out leaves nothing of its class behind.
+    In the first case class scores cannot be learned, because a row that is left out leaves nothing of its class behind.
+    In the second case a regression to thousands of classes, each from a few rows, takes much more time and memory than
+    the pairs, and tells less.
 
     Parameters
     ----------
@@ -142,14 +146,19 @@ def classes_are_tiny(pairs: ResolvedPairs, counts: tuple[FloatArray, FloatArray]
     """
     groups = pairs.groups
     assert groups is not None
+    n_rows: list[float] = []
+    of_sides: list[FloatArray] = []
     for side, labels in enumerate(couple_indicators(groups)[: 1 if pairs.one_view else 2]):
         weights = np.ones(labels.shape[0]) if counts is None else counts[side]
         sizes = np.asarray(labels.T @ weights).reshape(-1)
+        n_rows.append(float(weights.sum()))
+        of_sides.append(sizes)
         # A row is alone if no label of it has another row.
         accompanied = np.asarray(labels @ (sizes > 1)).reshape(-1) > 0
         if np.average(accompanied, weights=weights) < 0.5:
             return True
-    return False
+    n_related = float(of_sides[0] @ of_sides[-1])
+    return len(of_sides[0]) > _MAX_SMALL_CLASSES and n_related <= _FEW_PARTNERS * max(n_rows)
 
 
 def list_pairs_of_tiny_classes(couples: ResolvedCouples) -> ResolvedCouples:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...learning.paired_directions import covariance_blocks, paired_directions
 from ...learning.score_bits import without_constant_bits
+from ...maps.wide_rows import WideRows
 from ...pairs.couples import ResolvedCouples
 from ...pairs.objects import hold_out_couples
 from ...threads import one_blas_thread
@@ -40,6 +41,8 @@ __all__ = ["fit_pairs", "rank_like_trials"]
 
 #: Largest number of objects of each view in the trials.
 _MAX_TRIAL_OBJECTS = 1600
+#: All rows of a view with very many features are compared in one space of the rows, if there are at most so many.
+_MAX_WIDE_ROWS = 2048
 #: Up to this many objects there are four splits instead of two: few objects are a noisy judge. With several couples
 #: the directions, which take long, are compared on two.
 _FEW_OBJECTS = 800
@@ -97,7 +100,10 @@ def fit_pairs(
     if splits:
         # Trials are small and run in several threads of their own.
         with one_blas_thread():
-            trials = [PairTrial(views, split, options.random_state, who) for split in splits]
+            wide = [
+                WideRows(X) if X.shape[0] <= _MAX_WIDE_ROWS and WideRows.suits(X) else None for X in views
+            ]
+            trials = [PairTrial(views, split, options.random_state, who, wide) for split in splits]
             of_directions = trials if len(couples) == 1 else trials[:2]
             settings, tried = choose_directions(of_directions, views, options, report)
             if len(couples) > 1:
@@ -231,5 +237,5 @@ def _projection(
 ) -> tuple[Any, FloatArray, FloatArray]:
     """Map, projection and threshold of one view. A bit that is nearly constant is cut at its median."""
     offsets = without_constant_bits(bits.offsets[side], bits.projected(side, values), min_share)
-    projection = np.asarray((basis.axes.directions @ (weight @ bits.weights[side])).T, dtype=np.float64)
-    return basis.map, projection, np.asarray(offsets - projection @ basis.axes.mean)
+    projection, constant = basis.projection(weight @ bits.weights[side])
+    return basis.map, projection, np.asarray(offsets + constant)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 
 from ...errors import InputError, ParameterError
@@ -23,14 +24,16 @@ from ...learning.paired_directions import (
     paired_directions,
 )
 from ...maps import FeatureMap, MappedView
-from ...maps.landmarks import choose_landmarks
+from ...maps.landmarks import choose_landmarks, random_landmarks
+from ...maps.learning_space import RowBasis
 from ...maps.mapped_view import block_rows
 from ...maps.representation import Representation, fit_representation
+from ...maps.wide_rows import WideRows, fit_linear_rows
 from ...pairs.couples import ResolvedCouple, ResolvedCouples
 from ...pairs.objects import HeldOutCouples
 from ...pairs.resolved import ResolvedPairs
 from ...threads import in_threads
-from ...types import FloatArray, PairIndex
+from ...types import FloatArray, IntArray, PairIndex
 from .couple_needs import multiply_weights
 from .couple_scores import weighted_mean
 from .fit_options import ViewSetting
@@ -59,11 +62,21 @@ DirectionSetting = tuple[ViewSetting, ...]
 
 @dataclass(frozen=True)
 class ViewBasis:
-    """A fitted representation: map, principal axes, and coordinates of the rows along them."""
+    """A fitted representation: map, principal axes, and coordinates of the rows along them.
+
+    With very many sparse features, the axes are those of coordinates in a basis of the space of the rows.
+    """
 
     map: FeatureMap
     axes: PrincipalAxes
     coordinates: FloatArray
+    rows: RowBasis | None = None
+
+    def projection(self, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Projection of the mapped features, and what to add, for weights (rank, n_bits) of the coordinates."""
+        found = np.asarray((self.axes.directions @ weights).T, dtype=np.float64)
+        constant = -(found @ self.axes.mean)
+        return (found if self.rows is None else self.rows.spread(found)), constant
 
 
 def trial_rank(n_views: int) -> int:
@@ -80,11 +93,16 @@ def fit_basis(
     who: str,
 ) -> ViewBasis:
     """Fit a representation and its principal axes to the rows of a view. Linear features ignore landmarks."""
-    fitted = fit_representation(X, representation, landmarks, who=who)
-    view = MappedView(X, fitted)
-    axes = PrincipalAxes.of(view, max_rank).normalised()
+    rows = None
+    if representation.features == "linear" and scipy.sparse.issparse(X) and WideRows.suits(X):
+        fitted, view, rows = fit_linear_rows(X, representation, who=who)
+    else:
+        fitted = fit_representation(X, representation, landmarks, who=who)
+        view = MappedView(X, fitted)
+    # Signs of components are arbitrary. Those of the products of rows do not depend on how rows are represented.
+    axes = PrincipalAxes.of(view, max_rank, by_rows=rows is not None).normalised()
     coordinates = axes.coordinates(view)
-    return ViewBasis(fitted, axes.measured_on(coordinates), coordinates)
+    return ViewBasis(fitted, axes.measured_on(coordinates), coordinates, rows)
 
 
 class PairTrial:
@@ -97,14 +115,25 @@ class PairTrial:
     random_state : int or None
     who : list of str
         Prefix of error messages of each view.
+    wide : list of WideRows or None, optional
+        All rows of views that have very many features, if there are not too many rows.
     """
 
     def __init__(
-        self, views: list[Any], split: HeldOutCouples, random_state: int | None, who: list[str]
+        self,
+        views: list[Any],
+        split: HeldOutCouples,
+        random_state: int | None,
+        who: list[str],
+        wide: Sequence[WideRows | None] | None = None,
     ) -> None:
         self.split = split
-        self._fit_views = [view[rows] for view, rows in zip(views, split.fit_rows, strict=True)]
-        self._scored_views = [view[rows] for view, rows in zip(views, split.scored_rows, strict=True)]
+        self._rows = [
+            _TrialRows.of(view, fit_rows, scored_rows, known)
+            for view, fit_rows, scored_rows, known in zip(
+                views, split.fit_rows, split.scored_rows, wide or [None] * len(views), strict=True
+            )
+        ]
         self._max_rank = trial_rank(len(views))
         self._random_state = random_state
         self._learned = _fewer_listed(split.fit, _TRIAL_LISTED, random_state)
@@ -112,7 +141,7 @@ class PairTrial:
         #: Of each setting that was scored: the score with weights from the learning objects alone.
         self.plain_scores: dict[DirectionSetting, float] = {}
         self._bases: dict[tuple[int, Representation], tuple[ViewBasis, FloatArray] | None] = {}
-        self._landmarks: dict[int, FloatArray] = {}
+        self._landmarks: dict[int, IntArray] = {}
         self._covariances: dict[tuple[int, int, Representation, Representation], FloatArray] = {}
 
     def with_weights(self, factors: Mapping[tuple[int, int], float]) -> PairTrial:
@@ -153,7 +182,7 @@ class PairTrial:
 
     def prepare(self, settings: Sequence[DirectionSetting]) -> None:
         """Compute what several of the settings share, at the same time and each only once."""
-        for side in range(len(self._fit_views)):
+        for side in range(len(self._rows)):
             if any(setting[side].representation.features == "kernel" for setting in settings):
                 # If there are no landmarks, no kernel of the view can be fitted, and `_basis` says so.
                 with suppress(InputError):
@@ -221,29 +250,85 @@ class PairTrial:
     def _basis(self, side: int, representation: Representation) -> tuple[ViewBasis, FloatArray] | None:
         key = side, representation
         if key not in self._bases:
+            landmarks = None
             try:
+                if representation.features == "kernel":
+                    landmarks = self._landmarks_of(side)
+                used = self._rows[side].compared(representation, landmarks, who=self._who[side])
                 basis = fit_basis(
-                    self._fit_views[side],
-                    representation,
-                    self._landmarks_of(side) if representation.features == "kernel" else None,
+                    used.fit,
+                    used.representation,
+                    used.landmarks,
                     max_rank=self._max_rank,
                     who=self._who[side],
                 )
             except (InputError, ParameterError):
                 self._bases[key] = None
             else:
-                scored = basis.axes.coordinates(MappedView(self._scored_views[side], basis.map))
+                scored = basis.axes.coordinates(MappedView(used.scored, basis.map))
                 finite = np.isfinite(scored).all() and np.isfinite(basis.coordinates).all()
                 self._bases[key] = (basis, scored) if finite else None
         return self._bases[key]
 
-    def _landmarks_of(self, side: int) -> FloatArray:
-        """Landmarks of a view; all metrics and widths share them."""
+    def _landmarks_of(self, side: int) -> IntArray:
+        """Positions of the landmarks of a view among the fit rows; all metrics and widths share them."""
         if side not in self._landmarks:
-            self._landmarks[side] = distinct_landmarks(
-                self._fit_views[side], _TRIAL_LANDMARKS, self._random_state, who=self._who[side]
-            )
+            rng = np.random.default_rng(self._random_state)
+            found = random_landmarks(self._rows[side].fit, _TRIAL_LANDMARKS, rng)
+            _check_landmarks(found, _TRIAL_LANDMARKS, who=self._who[side])
+            self._landmarks[side] = found
         return self._landmarks[side]
+
+
+@dataclass(frozen=True)
+class _Compared:
+    """What a representation is fitted to: rows, or their coordinates with the representation that means the same."""
+
+    representation: Representation
+    fit: Any
+    scored: Any
+    landmarks: FloatArray | None
+
+
+@dataclass(frozen=True)
+class _TrialRows:
+    """The rows of a view in a trial.
+
+    Attributes
+    ----------
+    fit, scored : arrays of shape (n, n_features), dense or CSR
+    wide : WideRows or None
+        Given if there are very many features; the two arrays of positions are those of the rows in it.
+    """
+
+    fit: Any
+    scored: Any
+    wide: WideRows | None
+    fit_positions: IntArray
+    scored_positions: IntArray
+
+    @classmethod
+    def of(cls, X: Any, fit_rows: IntArray, scored_rows: IntArray, wide: WideRows | None) -> _TrialRows:
+        n_fit, n = len(fit_rows), len(fit_rows) + len(scored_rows)
+        positions = fit_rows, scored_rows
+        if wide is None and WideRows.suits(X, n):
+            wide = WideRows(X[np.concatenate(positions)])
+            positions = np.arange(n_fit), np.arange(n_fit, n)
+        return cls(X[fit_rows], X[scored_rows], wide, *positions)
+
+    def compared(self, representation: Representation, landmarks: IntArray | None, *, who: str) -> _Compared:
+        """What the representation is fitted to."""
+        metric = None if self.wide is None else self.wide.metric(representation.metric)
+        fit, scored = self.fit, self.scored
+        if self.wide is not None and metric is not None:
+            found = self.wide.coordinates(representation.metric, self.fit_positions, who=who)
+            fit, scored = found[self.fit_positions], found[self.scored_positions]
+            representation = replace(representation, metric=metric)
+        points = None
+        if landmarks is not None:
+            taken = fit[landmarks]
+            points = np.asarray(taken.toarray() if scipy.sparse.issparse(taken) else taken)
+        return _Compared(representation, fit, scored, points)
 
 
 def _score_of_couples(values: list[FloatArray], couples: ResolvedCouples) -> float:
@@ -345,9 +430,13 @@ def _draw(
 def distinct_landmarks(X: Any, n_landmarks: int, random_state: int | None, *, who: str) -> FloatArray:
     """Random rows; every different row if there are fewer."""
     landmarks = choose_landmarks(X, n_landmarks, "random", random_state, caller=who, modality=who)
+    _check_landmarks(landmarks, n_landmarks, who=who)
+    return landmarks
+
+
+def _check_landmarks(landmarks: Any, n_landmarks: int, *, who: str) -> None:
     if len(landmarks) < 2 and n_landmarks > 1:
         raise InputError(f"{who}: every feature is constant, so nothing can be learned. Give other features.")
-    return landmarks
 
 
 def _unit(values: FloatArray) -> FloatArray:

@@ -111,7 +111,7 @@ def _class_sample(
     form = source.form
     views, couples = source.reduce(ClassSamplePass(form.couples, limit)).sample().data()
     warnings.warn(
-        f"{caller}: most labels have only one row. RefinedHash learns from a sample of "
+        f"{caller}: most labels have only one row, or a few. RefinedHash learns from a sample of "
         f"{max(couples.n_rows):,} of the {int(survey.n_rows.max()):,} rows.",
         SampleWarning,
         stacklevel=6,
