@@ -79,6 +79,27 @@ def test_a_query_of_unknown_words_finds_nothing_and_says_why(shapes, tmp_path, c
     assert all("disc" in hit["payload"]["caption"] for hit in found(out))
 
 
+def test_a_word_of_most_captions_is_no_match_by_itself(shapes, capsys):
+    """All captions have "a": it says nothing about a picture, so unknown words beside it find nothing."""
+    status, out, err = run(capsys, "search", shapes, "a zebra", "--json")
+    assert (status, found(out), err) == (0, [], "")
+    assert json.loads(out)["known_words"] is False
+    reason = "no caption contains 'zebra', and the model has learned no word like it"
+    assert json.loads(out)["reason"] == f"{reason}; 'a' is in most captions: it does not count"
+    _, out, _ = run(capsys, "search", shapes, "a zebra", "--no-words", "--json")
+    assert found(out) == []
+    assert "none of these words" in json.loads(out)["reason"]
+
+    _, out, _ = run(capsys, "search", shapes, "a red disc", "-k", 60, "--json")
+    by_words = {h["payload"]["caption"] for h in found(out) if h["found_by"] != "codes"}
+    assert by_words == {"a red disc", "a red square", "a green disc", "a blue disc"}
+
+
+def test_a_query_of_common_words_only_finds_captions_with_them(shapes, capsys):
+    _, out, err = run(capsys, "search", shapes, "a", "-k", 60, "--json")
+    assert (len(found(out)), "reason" in json.loads(out), err) == (60, False, "")
+
+
 def test_plurals_and_misspellings_find_the_word_and_say_so(shapes, capsys):
     for asked, word in (("discs", "disc"), ("sqare", "square"), ("grene", "green")):
         status, out, err = run(capsys, "search", shapes, asked, "-k", 5, "--json")

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -70,3 +72,31 @@ def test_bad_parameters_and_texts_raise_errors_that_name_them():
         TfidfFeatures(min_count=0).fit(TEXTS)
     with pytest.raises(InputError, match="str"):
         TfidfFeatures().fit([b"bytes"])
+
+
+def test_a_word_of_most_texts_says_nothing_beside_an_unknown_one():
+    texts = [f"a {thing} photo {n}" for n in range(10) for thing in ("star", "moon")]
+    for features in (TfidfFeatures(), TfidfFeatures(char_ngrams=(3, 4))):
+        features.fit(texts)
+        asked = ["a zebra", "zebra photo", "a zebra star", "a photo", "a", "", "star"]
+        assert features.recognizes(asked).tolist() == [False, False, True, True, True, False, True]
+        loaded = TfidfFeatures.from_state(*features.state())
+        assert loaded.recognizes(asked).tolist() == features.recognizes(asked).tolist()
+    assert TfidfFeatures(char_ngrams=(3, 3)).fit(texts).recognizes(["zebra photos"]).tolist() == [False]
+
+
+@given(st.integers(1, 60), st.lists(st.integers(1, 60), min_size=1, max_size=6))
+def test_a_word_of_at_most_half_of_the_texts_or_of_few_texts_always_says_something(n_texts, counts):
+    """The number of texts is not in the state, so it is estimated; an estimate must not make a rare word common."""
+    counts = [min(count, n_texts) for count in counts]
+    texts = [" ".join(f"w{i}" for i, count in enumerate(counts) if n < count) for n in range(n_texts)]
+    features = TfidfFeatures().fit(texts)
+    for word, count in enumerate(counts):
+        if n_texts < 20 or 2 * count <= n_texts:
+            assert features.recognizes([f"w{word} zebra"])[0]
+
+
+def test_weights_of_any_size_are_accepted():
+    features = TfidfFeatures().fit(TEXTS)
+    features.idf_ = np.array([1e38, -1e38, 0, 5, 1, 1, 1, 1][: len(features.idf_)], dtype=np.float32)
+    assert features.recognizes(["a zebra", "zebra"]).tolist()[1] is False

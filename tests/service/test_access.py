@@ -151,6 +151,7 @@ def test_the_command_refuses_to_start_for_strangers(filled, tmp_path):
     result = diffhash("serve", filled, "--host", "0.0.0.0")
     assert result.returncode == 1
     assert "Set a token" in result.stderr
+    assert "--allow-anyone" in result.stderr
     (tmp_path / "token").write_text("short\n")
     assert "16 characters" in diffhash("serve", filled, "--token-file", tmp_path / "token").stderr
     with socket.socket() as taken:

@@ -237,6 +237,8 @@ def test_words_find_pictures_and_unknown_ones_are_named(picture_client):
 
     assert nothing["hits"] == []
     assert "zebra" in nothing["reason"]
+    common = picture_client.post("/v1/search", json={"text": "a zebra", "into": "image"}).json()
+    assert (common["hits"], "'a' is in most captions" in common["reason"]) == ([], True)
     two = picture_client.post(
         "/v1/search/batch", json={"texts": ["red disc", "blue square"], "into": "image", "k": 1}
     )

@@ -11,7 +11,7 @@ import pytest
 
 from diffhash import stores
 
-API = Path(__file__).parents[2] / "docs" / "api.md"
+API = Path(__file__).parents[2] / "docs" / "reference" / "api.md"
 NAMES = [
     "AddedIds",
     "Capabilities",

@@ -127,6 +127,7 @@ def test_a_call_that_a_store_cannot_do_names_stores_that_can():
 def test_descriptions_of_something_else_and_of_later_releases_are_refused():
     text = StoreDescription(8, ("x", "y", "all"), "all", "ab", "id").to_json()
     assert StoreDescription.from_json(text, name="it").model_modalities == ("x", "y")
+    assert "words" not in text, "a store without captions has the description of earlier releases"
     with pytest.raises(NewerCollectionError, match="Install a newer release"):
         StoreDescription.from_json(text.replace('"format": 1', '"format": 99'), name="it")
     for change in (
@@ -137,6 +138,8 @@ def test_descriptions_of_something_else_and_of_later_releases_are_refused():
         ('["x", "y", "all"]', '"x"'),
         ('["x", "y", "all"]', '["x", "x", "all"]'),
         ('"fused": "all"', '"fused": "z"'),
+        ('"fused": "all"', '"fused": "all", "words": "caption"'),
+        ('"fused": "all"', '"fused": "all", "words": [3]'),
         ("{", "["),
     ):
         assert change[0] in text

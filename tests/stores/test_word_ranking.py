@@ -122,6 +122,40 @@ def test_a_rare_word_counts_more_than_a_frequent_one():
     assert shares == sorted(shares, reverse=True) or shares[0] > shares[1] > shares[2] > shares[4] == 0
 
 
+def looked_up(text, n_captions, counts, close=()):
+    words = WordList(list(close), [counts[word] for word in close])
+    return match_words(
+        text, n_captions, lambda asked: {w: counts[w] for w in asked if w in counts}, lambda: words
+    )
+
+
+def test_a_word_of_more_than_half_of_the_captions_is_no_match_beside_an_unknown_one():
+    query = looked_up("a zebra", 20, {"a": 11})
+    assert (query.match.common, query.match.missing) == (("a",), ("zebra",))
+    assert not query.match.found
+    assert not query.groups
+    assert looked_up("a zebra", 20, {"a": 10}).match.found, "half of the captions"
+    assert looked_up("a zebra", 19, {"a": 19}).match.found, "too few captions to tell"
+
+
+def test_common_words_count_if_the_query_has_no_others():
+    query = looked_up("a photo", 30, {"a": 30, "photo": 29})
+    assert query.match.found
+    assert query.telling == (True, True)
+    query = looked_up("a phto", 30, {"a": 30, "photo": 29}, close=["photo"])
+    assert query.match.found, "the second word is replaced"
+    assert query.match.common == ("a", "phto")
+
+
+def test_only_words_that_are_not_common_tell_captions_apart():
+    query = looked_up("a red zebra", 30, {"a": 30, "red": 4})
+    assert query.match.found
+    assert [(list(group), tells) for group, tells in zip(query.groups, query.telling, strict=True)] == [
+        (["a"], False),
+        (["red"], True),
+    ]
+
+
 @given(
     st.lists(
         st.text(alphabet=st.sampled_from("aB é黒\0\n_'7") | st.characters(codec="utf-8"), max_size=80),

@@ -32,7 +32,7 @@ def copy(
     """Copy a collection to another store: model, codes, ids and payloads.
 
     A store is a file (.dh), PostgreSQL (postgresql://...) or Milvus (milvus://...). The copy is read at the end and
-    compared with the source.
+    compared with the source. A file that comes back from a server has its index of the words of captions again.
 
     For example:
 

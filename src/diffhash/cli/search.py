@@ -106,7 +106,7 @@ def search(
 
         diffhash search items.dh --vector query.npy --where 'year>=1990' --json
 
-        diffhash search photos.dh "a white star" --max-false-matches 0.5
+        diffhash search photos.dh "a white star" --max-false-matches 1
 
         diffhash search photos.dh "a white star" --open
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import chain
@@ -21,6 +22,8 @@ from .tokens import Tokenizer, char_ngram_tokenizer, split_words
 __all__ = ["TfidfFeatures"]
 
 _NAMES = ("min_count", "char_ngrams", "char_weight")
+#: With fewer training texts no word is common: half of them are too few to tell.
+_MIN_TEXTS = 20
 
 
 class TfidfFeatures(ParametersMixin):
@@ -121,6 +124,10 @@ class TfidfFeatures(ParametersMixin):
         It does if it has one of their words, or two thirds of the character n-grams of one of their words.
         For other texts :meth:`transform` gives zeros, or a few n-grams that they share by accident.
 
+        Words and n-grams that are in more than about half of the training texts, such as "a", say nothing: a text with
+        an unknown word needs another known one. A text that has only such words is recognized. With fewer than 20
+        training texts, or if the weights could be those of so few, no word is that common.
+
         Examples
         --------
         >>> features = TfidfFeatures(char_ngrams=(3, 3)).fit(["green frog", "red apple"])
@@ -128,18 +135,26 @@ class TfidfFeatures(ParametersMixin):
         array([ True,  True, False])
         """
         self._check_fitted("TfidfFeatures.recognizes")
-        words, ngrams = self._columns()
-        known = [
-            any(word in words or self._is_close(word, ngrams) for word in split_words(text))
-            for text in _as_texts(texts, "TfidfFeatures.recognizes")
-        ]
+        known = [self._says(split_words(text)) for text in _as_texts(texts, "TfidfFeatures.recognizes")]
         return np.array(known, dtype=np.bool_)
 
-    def _is_close(self, word: str, ngrams: dict[str, int]) -> bool:
+    def _says(self, text: list[str]) -> bool:
+        """Whether the code of a text with these words says something."""
+        words, ngrams = self._columns()
+        common = self._common
+        # Columns that stand for each word of the text.
+        columns = [[words[word]] if word in words else self._close_columns(word, ngrams) for word in text]
+        if any(not common[column].all() for column in columns if column):
+            return True
+        return bool(columns) and all(columns)
+
+    def _close_columns(self, word: str, ngrams: dict[str, int]) -> list[int]:
+        """Columns of the n-grams of a word, if the vocabulary has two thirds of them; otherwise none."""
         if self.char_ngrams is None:
-            return False
+            return []
         own = _ngram_tokenizer(self.char_ngrams)(word)
-        return 3 * sum(ngram in ngrams for ngram in own) >= 2 * len(own) > 0
+        known = [len(self.words_) + ngrams[ngram] for ngram in own if ngram in ngrams]
+        return known if 3 * len(known) >= 2 * len(own) else []
 
     def fit_transform(self, texts: Iterable[str], y: object = None) -> sparse.csr_array:
         """Fit, then transform the same texts."""
@@ -183,9 +198,10 @@ class TfidfFeatures(ParametersMixin):
             raise NotFittedError(f"{caller}: call fit on training texts first.")
 
     def _columns(self) -> tuple[dict[str, int], dict[str, int]]:
-        """Column of each word and of each n-gram; computed once, so that encoding a single text is fast."""
+        """Column of each word and of each n-gram; computed once, as ``_common``, so that one text is encoded fast."""
         if getattr(self, "_columns_of", None) is not self.words_:
             self._cached = tuple({entry: i for i, entry in enumerate(v)} for v in (self.words_, self.ngrams_))
+            self._common = _common_entries(self.idf_)
             self._columns_of = self.words_
         words, ngrams = self._cached
         return words, ngrams
@@ -221,6 +237,23 @@ def _vocabulary(
     held_by = Counter(chain.from_iterable(map(set, map(tokenize, texts))))
     kept = sorted(entry for entry, count in held_by.items() if count >= min_count)
     return kept, np.array([held_by[entry] for entry in kept], dtype=np.float64)
+
+
+def _common_entries(idf: FloatArray) -> BoolArray:
+    """Which entries are in more than half of the training texts; none if there may be fewer than 20 texts.
+
+    The state does not have the number of texts n, only ``log((1 + n) / (1 + df)) + 1``. If n is below 20, then
+    ``1 + n`` is one of few numbers for which every ``1 + df`` is a whole number of at least 2.
+    """
+    # Weights of a damaged file can have any size.
+    ratios = np.exp(np.clip(idf.astype(np.float64) - 1, -50, 50))
+    for size in range(math.ceil(2 * ratios.max(initial=1.0) - 1e-3), _MIN_TEXTS + 1):
+        counts = size / ratios
+        if np.allclose(counts, np.round(counts), rtol=0, atol=1e-3):
+            return np.zeros(len(idf), dtype=np.bool_)
+    # A word in exactly half of n texts has the ratio 2 (n + 1) / (n + 2), which grows with n.
+    common: BoolArray = ratios < 2 * (_MIN_TEXTS + 1) / (_MIN_TEXTS + 2) - 1e-4
+    return common
 
 
 def _encode_vocabulary(entries: list[str]) -> NDArray[np.uint8]:

@@ -168,8 +168,8 @@ class ServeSettings:
             return
         if self.token is None:
             raise ParameterError(
-                f"{_WHO}: {self.host!r} can be reached by others. Set a token, listen on 127.0.0.1, or say "
-                "allow_anyone to let everybody in who can reach the port."
+                f"{_WHO}: {self.host!r} can be reached by others. Set a token, or listen on 127.0.0.1. To let "
+                "everybody in who can reach the port, use --allow-anyone (in Python: allow_anyone=True)."
             )
 
 

@@ -17,7 +17,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from unicodedata import ucd_3_2_0 as unicode_3_2
 
-__all__ = ["caption_of", "folded", "folded_all", "words_of"]
+from ..errors import FilterError
+
+__all__ = ["caption_of", "check_fields", "folded", "folded_all", "words_of"]
 
 _MAX_LENGTH = 64
 #: Kana, and the Chinese characters in the first two planes.
@@ -120,3 +122,19 @@ def caption_of(payload: Mapping[str, Any], fields: Sequence[str]) -> str:
             if isinstance(text, str):
                 texts[text] = None
     return "\n".join(texts)
+
+
+def check_fields(fields: Any, *, caller: str) -> tuple[str, ...]:
+    """Names of payload fields, each once; an error if they are not strings."""
+    listed = [fields] if isinstance(fields, str) else fields
+    try:
+        names = tuple(dict.fromkeys(listed))
+        for name in names:
+            if not isinstance(name, str):
+                raise TypeError
+            name.encode()
+    except (TypeError, UnicodeEncodeError):
+        raise FilterError(f"{caller}: the name of a field must be a string, got {fields!r:.100}.") from None
+    if not names:
+        raise FilterError(f"{caller}: at least one field is needed.")
+    return names

@@ -40,6 +40,8 @@ class MemoryStore(EngineStore):
         Without it, give ``n_bits`` and ``modalities``, and add codes from elsewhere.
     n_bits, modalities, featurizers, fused
         As for :meth:`Collection.create`.
+    words : str or list of str, optional
+        As for :func:`diffhash.create`.
 
     Notes
     -----
@@ -65,6 +67,7 @@ class MemoryStore(EngineStore):
         modalities: Sequence[str] | None = None,
         featurizers: Mapping[str, Any] | None = None,
         fused: str | None = None,
+        words: str | Sequence[str] | None = None,
     ) -> None:
         new = describe_store(
             hasher,
@@ -72,6 +75,7 @@ class MemoryStore(EngineStore):
             modalities=modalities,
             featurizers=featurizers,
             fused=fused,
+            words=words,
             caller="MemoryStore",
         )
         super().__init__(new.description, new.model, address="memory://", writable=True)
@@ -311,9 +315,10 @@ def create_store(
     timeout: float | None,  # noqa: ARG001 - nothing to wait for
 ) -> MemoryStore:
     """Make an empty store, for the registry."""
+    described, words = new.description, new.description.words or None
     if new.model is None:
-        return MemoryStore(n_bits=new.description.n_bits, modalities=new.description.modalities)
-    return MemoryStore(new.model, fused=new.description.fused)
+        return MemoryStore(n_bits=described.n_bits, modalities=described.modalities, words=words)
+    return MemoryStore(new.model, fused=described.fused, words=words)
 
 
 def open_store(address: Address, **_: Any) -> MemoryStore:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 
-__all__ = ["checked_json", "encode_payloads", "to_json"]
+__all__ = ["check_values", "checked_json", "encode_payloads", "to_json"]
 
 _MAX_DEPTH = 100
 _FLAT_TYPES = frozenset({str, float, bool, type(None)})
@@ -30,9 +30,14 @@ to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 
 def checked_json(payload: dict[str, Any]) -> str:
     """The text of a payload; TypeError or ValueError if no payload can have these values."""
+    check_values(payload)
+    return to_json(payload)
+
+
+def check_values(payload: Any) -> None:
+    """Raise a TypeError or ValueError if no payload can have these values."""
     if not _is_flat(payload):
         _check(payload, 0)
-    return to_json(payload)
 
 
 def encode_payloads(payloads: Any, count: int, *, caller: str) -> list[str | None]:
@@ -68,8 +73,7 @@ def _encode(payload: Any, row: int, caller: str) -> str:
 def _encode_all(payloads: list[Any]) -> list[str]:
     """JSON texts of all payloads with one call of the encoder; a call for each takes three times as long."""
     for payload in payloads:
-        if not _is_flat(payload):
-            _check(payload, 0)
+        check_values(payload)
     # A random word is put between the payloads, and the text is split there.
     word = secrets.token_hex(16)
     mixed: list[Any] = [word] * (2 * len(payloads))

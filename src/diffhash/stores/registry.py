@@ -128,6 +128,7 @@ def create(
     modalities: Sequence[str] | None = None,
     featurizers: Mapping[str, Any] | None = None,
     fused: str | None = None,
+    words: str | Sequence[str] | None = None,
     overwrite: bool = False,
     timeout: float | None = None,
 ) -> Collection | EngineStore:
@@ -141,6 +142,9 @@ def create(
         The model is kept beside the codes. Without it, give ``n_bits`` and ``modalities``.
     n_bits, modalities, featurizers, fused
         As for :meth:`Collection.create`.
+    words : str or list of str, optional
+        Payload fields that are captions. A file indexes their words. Other stores only remember the names, so that
+        a copy in a file has the index.
     overwrite : bool
         Replace an existing collection. Anything else is never replaced.
     timeout : float, optional
@@ -166,12 +170,19 @@ def create(
             timeout=0.0 if timeout is None else timeout,
             featurizers=featurizers,
             fused=fused,
+            words=words,
         )
     parsed = parse_address(str(address), caller=caller)
     engine = _load(parsed, caller)
     seconds = _check_timeout(timeout, caller)
     new = describe_store(
-        hasher, n_bits=n_bits, modalities=modalities, featurizers=featurizers, fused=fused, caller=caller
+        hasher,
+        n_bits=n_bits,
+        modalities=modalities,
+        featurizers=featurizers,
+        fused=fused,
+        words=words,
+        caller=caller,
     )
     made: EngineStore = engine.create_store(parsed, new, overwrite=overwrite, timeout=seconds)
     return made

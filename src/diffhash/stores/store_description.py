@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import CollectionFileError, NewerCollectionError, ParameterError
 from ..model import HashModel, model_of
 from ..native.argument_checks import MAX_BITS
+from .caption_words import check_fields
 from .fused_objects import check_can_fuse
 from .model_loading import (
     check_description,
@@ -44,6 +45,9 @@ class StoreDescription:
         Checksum of the bytes of the model; empty without a model.
     identity : str
         Random name. A store that was made again has another one, and whoever has the old one open can tell.
+    words : tuple of str
+        Payload fields that are captions. A store without a word index remembers them, so that a copy in a file has
+        the index again.
 
     Examples
     --------
@@ -57,6 +61,7 @@ class StoreDescription:
     fused: str | None
     model_sha256: str
     identity: str
+    words: tuple[str, ...] = ()
 
     @property
     def has_model(self) -> bool:
@@ -70,17 +75,17 @@ class StoreDescription:
 
     def to_json(self) -> str:
         """The description as text, for the engine to keep."""
-        return json.dumps(
-            {
-                "magic": _MAGIC,
-                "format": FORMAT,
-                "n_bits": self.n_bits,
-                "modalities": list(self.modalities),
-                "fused": self.fused,
-                "model_sha256": self.model_sha256,
-                "identity": self.identity,
-            }
-        )
+        facts = {
+            "magic": _MAGIC,
+            "format": FORMAT,
+            "n_bits": self.n_bits,
+            "modalities": list(self.modalities),
+            "fused": self.fused,
+            "model_sha256": self.model_sha256,
+            "identity": self.identity,
+        }
+        # Engines compare this text with the one that they keep: without captions it is that of earlier releases.
+        return json.dumps(facts | ({"words": list(self.words)} if self.words else {}))
 
     @classmethod
     def from_json(cls, text: str, *, name: str) -> StoreDescription:
@@ -109,11 +114,14 @@ class StoreDescription:
                     "Install a newer release."
                 )
             names = tuple(given["modalities"])
-            found = cls(given["n_bits"], names, given["fused"], given["model_sha256"], given["identity"])
+            words = tuple(given.get("words", ()))
+            found = cls(
+                given["n_bits"], names, given["fused"], given["model_sha256"], given["identity"], words
+            )
             whole = type(found.n_bits) is int and 1 <= found.n_bits <= MAX_BITS
             texts = all(
-                isinstance(value, str) for value in (*names, found.model_sha256, found.identity)
-            ) and isinstance(given["modalities"], list)
+                isinstance(value, str) for value in (*names, *words, found.model_sha256, found.identity)
+            ) and all(isinstance(given.get(name, []), list) for name in ("modalities", "words"))
             fused = found.fused is None or (found.fused in names and len(names) > 1)
             if not whole or not texts or not names or len(set(names)) != len(names) or not fused:
                 raise ValueError("values out of range")
@@ -180,14 +188,16 @@ def describe_store(
     modalities: Any,
     featurizers: Mapping[str, Any] | None,
     fused: str | None,
+    words: str | Sequence[str] | None = None,
     caller: str,
 ) -> NewStore:
     """Check the arguments with which a store is made; see :func:`diffhash.create`."""
+    fields = () if words is None else check_fields(words, caller=caller)
     if hasher is None:
         bits, names = check_description(n_bits, modalities, caller=caller)
         if featurizers is not None or fused is not None:
             raise ParameterError(f"{caller}: featurizers and fused codes need a model. Give a fitted hasher.")
-        return NewStore(StoreDescription(bits, names, None, "", secrets.token_hex(8)), None, b"")
+        return NewStore(StoreDescription(bits, names, None, "", secrets.token_hex(8), fields), None, b"")
     if n_bits is not None or modalities is not None:
         raise ParameterError(f"{caller}: n_bits and modalities are those of the hasher. Leave them out.")
     model = model_of(hasher, caller=caller)
@@ -201,4 +211,5 @@ def describe_store(
         names = (*names, fused)
     data, model = copy_model(model)
     checksum = hashlib.sha256(data).hexdigest()
-    return NewStore(StoreDescription(model.n_bits, names, fused, checksum, secrets.token_hex(8)), model, data)
+    identity = secrets.token_hex(8)
+    return NewStore(StoreDescription(model.n_bits, names, fused, checksum, identity, fields), model, data)

@@ -15,6 +15,8 @@ __all__ = ["WordMatch", "WordQuery", "match_words"]
 _MAX_WORDS = 64
 #: How much of a word is matched by another form of it, and by the first, second and third close word.
 _OTHER_FORM, _CLOSE = 0.9, (0.8, 0.7, 0.6)
+#: With fewer captions no word is common: half of them are too few to tell.
+_MIN_CAPTIONS = 20
 
 
 @dataclass(frozen=True)
@@ -29,16 +31,27 @@ class WordMatch:
         The ones that no caption contains.
     searched_for : dict of tuples of str by unknown word
         What is searched for in their place: another form, or close words. Words that have none are left out.
+    common : tuple of str
+        Words of the query that more than half of the captions contain, of at least 20. They say nothing about a
+        caption (their inverse document frequency is not positive), so they are no match by themselves, unless
+        the query consists of such words only.
     """
 
     words: tuple[str, ...]
     unknown: tuple[str, ...]
     searched_for: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    common: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The words that no caption contains, and that no other word replaces."""
+        return tuple(word for word in self.unknown if word not in self.searched_for)
 
     @property
     def found(self) -> bool:
-        """Whether there is anything to search for."""
-        return len(self.unknown) < len(self.words) or bool(self.searched_for)
+        """Whether there is anything to search for: a word that is not common, or common words alone."""
+        n_matched = len(self.words) - len(self.missing)
+        return n_matched > (len(self.common) if self.missing else 0)
 
 
 @dataclass(frozen=True)
@@ -49,17 +62,21 @@ class WordQuery:
     ----------
     match : WordMatch
     groups : tuple of dicts
-        For each word that can be matched: the words of captions that match it, and how well (at most 1).
+        For each word that can be matched: the words of captions that match it, and how well (at most 1). Empty
+        if there is nothing to search for.
     weights : tuple of float
         The weight of each group: rare words weigh more (inverse document frequency).
     total : float
         Weight of all words of the query, also of those that nothing matches.
+    telling : tuple of bool
+        Which groups make a match by themselves: those of words that are not common, or all if there are no others.
     """
 
     match: WordMatch
     groups: tuple[Mapping[str, float], ...]
     weights: tuple[float, ...]
     total: float
+    telling: tuple[bool, ...]
 
     def share(self, caption: str) -> float:
         """How much of the query a caption has, by weight: from 0 to 1."""
@@ -91,7 +108,7 @@ def match_words(
     words = list(dict.fromkeys(words_of(text)))[:_MAX_WORDS]
     forms = {word: other_forms(word) for word in words}
     counts = count(dict.fromkeys(form for word in words for form in (word, *forms[word])))
-    groups, weights, searched_for, total = [], [], {}, 0.0
+    groups, weights, telling, searched_for, common, total = [], [], [], {}, [], 0.0
     for word in words:
         group = {word: 1.0} if word in counts else {}
         group |= {form: _OTHER_FORM for form in forms[word] if form in counts}
@@ -99,15 +116,25 @@ def match_words(
             close = word_list().close_to(word, len(_CLOSE))
             group = dict(zip(close, _CLOSE, strict=False))
             counts = {**counts, **count(close)}
-        weight = _rarity(sum(counts.get(form, 0) for form in group), n_captions)
+        n_with = sum(counts.get(form, 0) for form in group)
+        weight = _rarity(n_with, n_captions)
         total += weight
+        is_common = n_captions >= _MIN_CAPTIONS and 2 * n_with > n_captions
+        if is_common:
+            common.append(word)
         if group:
             groups.append(group)
             weights.append(weight)
+            telling.append(not is_common)
             if word not in group:
                 searched_for[word] = tuple(group)
     unknown = tuple(word for word in words if word not in counts)
-    return WordQuery(WordMatch(tuple(words), unknown, searched_for), tuple(groups), tuple(weights), total)
+    match = WordMatch(tuple(words), unknown, searched_for, tuple(common))
+    if not match.found:
+        return WordQuery(match, (), (), total, ())
+    if not any(telling):
+        telling = [True] * len(groups)
+    return WordQuery(match, tuple(groups), tuple(weights), total, tuple(telling))
 
 
 def _rarity(n_with: int, n_captions: int) -> float:

@@ -146,8 +146,9 @@ def copy(
 
     Notes
     -----
-    The word index of a file is copied to another file. Other indexes are not copied: those of payload fields, and
-    approximate ones.
+    A copy of a file remembers which payload fields are captions, so a file that is copied to a server and back has
+    its word index again. A target that is an open store must have been made with the same ``words``. Other
+    indexes are not copied: those of payload fields, and approximate ones.
 
     Examples
     --------
@@ -253,19 +254,13 @@ def _opened_target(
 
 
 def _new(target: FileName, origin: Opened, *, overwrite: bool) -> Opened:
-    if not is_url(target) and origin.word_fields:
-        return Collection.create(
-            target,
-            origin.model if origin.has_model else None,
-            n_bits=None if origin.has_model else origin.n_bits,
-            modalities=None if origin.has_model else origin.modalities,
-            fused=origin.fused_modality,
-            words=origin.word_fields,
-            overwrite=overwrite,
-        )
+    fields = origin.word_fields if isinstance(origin, Collection) else origin.description.words
+    words = fields or None
     if not origin.has_model:
-        return create_store(target, n_bits=origin.n_bits, modalities=origin.modalities, overwrite=overwrite)
-    return create_store(target, origin.model, fused=origin.fused_modality, overwrite=overwrite)
+        return create_store(
+            target, n_bits=origin.n_bits, modalities=origin.modalities, words=words, overwrite=overwrite
+        )
+    return create_store(target, origin.model, fused=origin.fused_modality, words=words, overwrite=overwrite)
 
 
 def _check_alike(origin: Opened, target: Opened) -> None:

@@ -67,15 +67,24 @@ def no_match_reason(match: WordMatch | None, known_words: bool) -> str | None:
     --------
     >>> no_match_reason(WordMatch(("zebra",), ("zebra",)), known_words=False)
     "no caption contains 'zebra', and the model has learned no word like it"
+    >>> no_match_reason(WordMatch(("a", "zebra"), ("zebra",), common=("a",)), known_words=False)
+    "no caption contains 'zebra', and the model has learned no word like it; 'a' is in most captions: it does not count"
     """
     if known_words or (match is not None and match.found):
         return None
     if match is None:
-        return "the model has learned none of these words, and no word like them"
+        return "the model has learned none of these words, and no word like them; words of most captions do not count"
     if not match.words:
         return "the query contains no word"
-    listed = " or ".join(f"'{word}'" for word in match.words)
-    return f"no caption contains {listed}, and the model has learned no word like it"
+    listed = " or ".join(f"'{word}'" for word in match.missing)
+    reason = f"no caption contains {listed}, and the model has learned no word like it"
+    if not match.common:
+        return reason
+    # A word that was replaced is in no caption: name the word that is.
+    common = [f"'{match.searched_for.get(word, (word,))[0]}'" for word in match.common]
+    if len(common) == 1:
+        return f"{reason}; {common[0]} is in most captions: it does not count"
+    return f"{reason}; {' and '.join(common)} are in most captions: they do not count"
 
 
 def filter_notes(store: Collection | EngineStore, where: Mapping[str, Any]) -> tuple[str, ...]:

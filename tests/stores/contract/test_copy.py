@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import diffhash as dh
 from diffhash import workflows
 from diffhash.errors import CollectionError, CollectionExistsError
-from diffhash.workflows import OptionError
+from diffhash.workflows import OptionError, copying
 from diffhash.workflows.copying import ContentSum
 
 from .sample_codes import random_codes
@@ -75,6 +77,46 @@ def test_a_copy_of_a_copy_is_the_same_file_content(source, make_store, tmp_path)
         assert content(first) == content(last)
         assert last.model.to_bytes() == first.model.to_bytes()
         assert last.verify().ok
+
+
+def captioned_file(path, hasher):
+    with dh.Collection.create(path, hasher, words=["caption", "title"]) as store:
+        payloads = [{"caption": "a red frog"}, {"title": "apple"}, {}]
+        store.add_codes(random_codes(3), modality="x", ids=["f", "a", "n"], payloads=payloads)
+    return path
+
+
+def test_words_are_indexed_again_in_a_file_that_comes_back_from_a_store_without_a_word_index(
+    hasher, tmp_path, monkeypatch
+):
+    """File to memory to file; the store in memory is made by ``copy``, as a store on a server is."""
+    made = []
+
+    def create(*arguments, **options):
+        made.append(dh.create(*arguments, **options))
+        return nullcontext(made[-1])
+
+    first = captioned_file(tmp_path / "first.dh", hasher)
+    with monkeypatch.context() as patch:
+        patch.setattr(copying, "create_store", create)
+        workflows.copy(first, "memory://")
+    assert made[0].word_fields == (), "it cannot search words"
+    workflows.copy(made[0], tmp_path / "back.dh")
+    workflows.copy(tmp_path / "back.dh", tmp_path / "again.dh")
+
+    for name in ("back.dh", "again.dh"):
+        with dh.open(tmp_path / name) as store:
+            assert store.word_fields == ("caption", "title")
+            assert [hit.id for hit in store.search_words(["frogs"])[0]] == ["f"]
+            assert store.verify().ok
+
+
+def test_codes_without_a_model_keep_the_names_of_their_captions(tmp_path):
+    with dh.create("memory://", n_bits=8, modalities=("x",), words="caption") as store:
+        store.add_codes(random_codes(1)[:, :1], modality="x", payloads=[{"caption": "frog"}])
+        workflows.copy(store, tmp_path / "back.dh")
+    with dh.open(tmp_path / "back.dh") as back:
+        assert len(back.search_words(["frog"])[0]) == 1
 
 
 def test_an_interrupted_copy_continues(source, make_store):

@@ -135,6 +135,21 @@ def test_a_model_comes_from_an_address(files, address):
         assert again.get([5])[0].codes["x"].tolist() == store.get([5])[0].codes["x"].tolist()
 
 
+def test_a_copy_that_comes_back_has_its_words_again(address, tmp_path):
+    with dh.Collection.create(tmp_path / "a.dh", n_bits=8, modalities=("x",), words="caption") as store:
+        codes = np.arange(3, dtype=np.uint8)[:, None]
+        store.add_codes(
+            codes, modality="x", payloads=[{"caption": text} for text in ("frog", "apple", "tree")]
+        )
+    workflows.copy(tmp_path / "a.dh", address)
+    with dh.open(address, writable=True) as store:
+        store.add_codes(codes[:1], modality="x", payloads=[{"caption": "a frog"}])
+    workflows.copy(address, tmp_path / "b.dh")
+    with dh.open(tmp_path / "b.dh") as back:
+        assert back.word_fields == ("caption",)
+        assert [hit.id for hit in back.search_words(["frogs"])[0]] == [0, 3]
+
+
 def test_copy_resumes_with_a_server(files, address, tmp_path):
     with dh.create(tmp_path / "big.dh", n_bits=64, modalities=("a",)) as store:
         codes = np.random.default_rng(0).integers(0, 256, (5000, 8), dtype=np.uint8)

@@ -177,6 +177,17 @@ def test_fewer_hits_are_the_first_of_more(pictured):
         assert collection.search_raw([text], modality="text", into="image", k=7)[0] == many[:7]
 
 
+def test_captions_that_share_only_a_common_word_are_not_found_by_words(path, hasher):
+    things = ["frog", "apple", "car", "house", "tree"]
+    with dh.Collection.create(path, hasher, words="caption") as collection:
+        payloads = [{"caption": f"a {things[n % 5]}"} for n in range(20)]
+        collection.add_codes(codes(20), modality="x", payloads=payloads)
+        found = collection.search_words(["a zebra", "a frog", "a"], k=20)
+    assert found[0] == []
+    assert [hit.payload["caption"] for hit in found[1]] == ["a frog"] * 4
+    assert len(found[2]) == 20
+
+
 def test_filters_apply_to_words_and_codes(pictured):
     collection, _ = pictured
     hits = collection.search_raw(["red apple"], modality="text", into="image", k=40, where={"n": {"lt": 20}})[

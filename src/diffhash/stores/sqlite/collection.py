@@ -18,6 +18,7 @@ from ...errors import (
 from ...model import HashModel, model_of
 from ...validation import check_number, check_path
 from ..capabilities import ENGINES, Capabilities
+from ..caption_words import check_fields
 from ..fused_objects import check_can_fuse
 from ..hashed import HashedStore
 from ..model_loading import (
@@ -34,7 +35,7 @@ from .maintenance import MaintenanceMixin
 from .schema import COLLECTION_FILE, is_collection_file, new_file
 from .searching import SearchMixin
 from .sqlite_errors import os_errors_translated
-from .writing import WriteMixin, check_fields
+from .writing import WriteMixin
 
 if TYPE_CHECKING:
     from ...hashers import BaseHasher

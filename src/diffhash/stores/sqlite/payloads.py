@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import CollectionFileError
-from ..filter_syntax import kind_of
+from ..filter_syntax import TEXT, kind_of
 from .database import Database
+from .payload_blocks import DECODER, payload_blocks
 from .sqlite_errors import damage_is_reported
 from .totals import PAYLOADS, add_to_total
 from .word_index import add_captions, indexed_word_fields, remove_captions
@@ -33,17 +35,17 @@ __all__ = [
 ]
 
 _BLOCK = 10_000
+#: Values of fewer objects are inserted into the index row by row.
+_FEW_KEYS = 4
+#: Number of payloads, number of usual ones, and all as one text. Payloads contain no line breaks: JSON has them as \\n.
+_JOINED = (
+    "SELECT count(*), total(typeof(p.payload) = 'text' AND typeof(p.crc) = 'integer'), "
+    "group_concat(p.crc || ' ' || p.key || ' ' || p.payload, char(10))"
+)
 
 
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not JSON")
-
-
-#: Python would accept NaN and Infinity, which are never stored.
-_decoder = json.JSONDecoder(parse_constant=_refuse)
-_decode = _decoder.decode
 #: Reads one value without looking for blanks around it; returns the value and where it ends.
-_scan: Callable[[str, int], tuple[Any, int]] = _decoder.scan_once  # type: ignore[attr-defined]
+_scan: Callable[[str, int], tuple[Any, int]] = DECODER.scan_once  # type: ignore[attr-defined]
 
 
 def payload_checksum(format_: int, key: int, text: str) -> int:
@@ -60,7 +62,7 @@ def read_payload(db: Database, key: int, crc: Any, text: Any) -> dict[str, Any]:
             "Take the file from a backup."
         )
     try:
-        payload = _decode(text)
+        payload = DECODER.decode(text)
         if not isinstance(payload, dict):
             raise TypeError(f"it is a {type(payload).__name__}")
     except (ValueError, TypeError, RecursionError) as error:
@@ -155,15 +157,13 @@ def _fetch_joined(db: Database, keys: NDArray[np.int64]) -> dict[int, dict[str, 
 
     SQLite releases Python's lock for each row, and other threads take it: one row is faster than many.
     """
-    if db.format < 2:
-        return None
+    return None if db.format < 2 else _parse_joined(_rows_of(db, keys, _JOINED))
+
+
+def _parse_joined(blocks: Iterable[tuple[Any, ...]]) -> dict[int, dict[str, Any]] | None:
+    """Payloads by key from rows of ``_JOINED``; None if something is unusual."""
     found: dict[int, dict[str, Any]] = {}
-    # Payloads contain no line breaks: JSON has them as \\n.
-    select = (
-        "SELECT count(*), total(typeof(p.payload) = 'text' AND typeof(p.crc) = 'integer'), "
-        "group_concat(p.crc || ' ' || p.key || ' ' || p.payload, char(10))"
-    )
-    for count, n_usual, text in _rows_of(db, keys, select):
+    for count, n_usual, text in blocks:
         if not count:
             continue
         lines = text.split("\n")
@@ -209,14 +209,54 @@ def index_field(db: Database, name: str) -> None:
     field = db.execute("INSERT INTO fields (name) VALUES (?)", (name.encode(),)).lastrowid
     assert field is not None
     with damage_is_reported(db.path):
-        # Sorted as the table is, so that it is written sequentially.
-        _insert_entries(db, sorted(_entries({name: field}, all_payloads(db))))
+        keys_by_text: defaultdict[str, list[int]] = defaultdict(list)
+        # 1 and 1.0 are equal in Python, and are stored as they were given.
+        keys_by_value: defaultdict[tuple[int, type, Any], list[int]] = defaultdict(list)
+        for keys, payloads in _parsed_blocks(db):
+            for key, value in zip(keys, [payload.get(name) for payload in payloads], strict=True):
+                if type(value) is str:
+                    keys_by_text[value].append(key)
+                elif (kind := kind_of(value)) is not None:
+                    keys_by_value[kind[0], type(kind[1]), kind[1]].append(key)
+        keys_by_value.update(((TEXT, str, text), found) for text, found in keys_by_text.items())
+        _insert_by_value(db, field, keys_by_value)
+
+
+def _insert_by_value(
+    db: Database, field: int, keys_by_value: Mapping[tuple[int, type, Any], list[int]]
+) -> None:
+    """Insert the rows of a field. Keys that share a value are bound as one text: a statement takes time."""
+    few: list[tuple[int, int, Any, int]] = []
+    # Sorted as the table is, so that it is written sequentially.
+    for kind, _, value in sorted(keys_by_value, key=lambda entry: (entry[0], entry[2])):
+        keys = keys_by_value[kind, type(value), value]
+        if len(keys) < _FEW_KEYS:
+            few += ((field, kind, value, key) for key in keys)
+            continue
+        _insert_entries(db, few)
+        few = []
+        for begin in range(0, len(keys), _BLOCK):
+            db.execute(
+                "INSERT INTO field_values (field, kind, value, key) SELECT ?, ?, ?, value FROM json_each(?)",
+                (field, kind, value, json.dumps(keys[begin : begin + _BLOCK])),
+            )
+    _insert_entries(db, few)
+
+
+def _parsed_blocks(db: Database) -> Iterator[tuple[Sequence[int], Sequence[dict[str, Any]]]]:
+    """Keys and payloads of all objects that have one, in blocks."""
+    for block in payload_blocks(db):
+        parsed = block.parse(db.format)
+        yield (
+            block.keys,
+            [read_payload(db, *row) for row in block.rows()] if parsed is None else parsed.payloads,
+        )
 
 
 def all_payloads(db: Database) -> Iterator[tuple[int, dict[str, Any]]]:
     """Keys and payloads of all objects that have one."""
-    for key, crc, text in db.execute("SELECT key, crc, payload FROM payloads"):
-        yield key, read_payload(db, key, crc, text)
+    for keys, payloads in _parsed_blocks(db):
+        yield from zip(keys, payloads, strict=True)
 
 
 def _entries(

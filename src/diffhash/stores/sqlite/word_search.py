@@ -167,7 +167,8 @@ class WordMixin(ReadMixin):
 
         Captions with more of the query, by the rarity of its words, come first; then the order is by BM25.
         Singular and plural forms match each other. A word that no caption contains is replaced by close
-        ones: see :meth:`match_words`.
+        ones: see :meth:`match_words`. A word that is in more than half of the captions, such as "a", is no match by
+        itself, unless the query has only such words.
 
         Parameters
         ----------
@@ -277,8 +278,8 @@ def _as_texts(texts: Any, caller: str) -> list[str]:
 
 
 def _without_frequent(query: WordQuery, counts: Mapping[str, int]) -> list[list[str]]:
-    """The groups of words to look for. Very frequent ones are left out: they say little and take long."""
-    groups = [list(group) for group in query.groups]
+    """The groups of words to look for. Common ones are no match; very frequent ones say little and take long."""
+    groups = [list(group) for group, telling in zip(query.groups, query.telling, strict=True) if telling]
     rare = [group for group in groups if sum(counts.get(word, 0) for word in group) <= _FREQUENT]
     return rare or groups
 

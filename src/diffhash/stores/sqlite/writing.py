@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...codes import check_codes, check_padding
-from ...errors import CollectionBusyError, CollectionError, CollectionWriteError, FilterError, InputError
+from ...errors import CollectionBusyError, CollectionError, CollectionWriteError, InputError
 from ...search.known_codes import KnownCodes, find_known
 from ...types import CodeArray
 from ...validation import check_count
+from ..caption_words import check_fields
 from ..ids import Ids, check_kind, read_ids
 from ..payload_json import encode_payloads
 from ..protocol import AddedIds, Id
@@ -31,7 +32,7 @@ from .snapshot import Snapshot
 from .string_ids import pack_strings
 from .word_index import add_captions, remove_all_captions
 
-__all__ = ["WriteMixin", "check_fields"]
+__all__ = ["WriteMixin"]
 
 _MAX_KEY = np.iinfo(np.int64).max
 #: Maximum number of string ids in one segment.
@@ -262,22 +263,6 @@ class WriteMixin(ReadMixin):
                 snapshot.words = chosen
 
             after_commit.append(apply)
-
-
-def check_fields(fields: Any, *, caller: str) -> tuple[str, ...]:
-    """Names of payload fields, each once; an error if they are not strings."""
-    listed = [fields] if isinstance(fields, str) else fields
-    try:
-        names = tuple(dict.fromkeys(listed))
-        for name in names:
-            if not isinstance(name, str):
-                raise TypeError
-            name.encode()
-    except (TypeError, UnicodeEncodeError):
-        raise FilterError(f"{caller}: the name of a field must be a string, got {fields!r:.100}.") from None
-    if not names:
-        raise FilterError(f"{caller}: at least one field is needed.")
-    return names
 
 
 def _with_known_ids(
