@@ -71,8 +71,10 @@ check: $(VENV)/.check ## format, lint and types
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-docs: $(VENV)/.docs ## build the documentation, warnings are errors
+# Sphinx does not read the files beside the code, nor raw HTML: the test does.
+docs: $(VENV)/.docs ## build the documentation, warnings are errors, and check its links
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/python -m pytest -n 0 -q tests/test_docs_links.py
 
 bench: $(VENV)/.bench ## measure learning, encoding, search and collections against floors and peers; can be continued
 	$(BIN)/python -m benchmarks.speed

@@ -2,7 +2,8 @@
 
 Each split draws half of the training rows; the model learns and is calibrated on them. All other training rows are
 queries in one modality and database in the other. A row of the table is the mean over the splits and both directions.
-``--cost`` measures the time of ranking by real values instead. The page docs/calibration.md shows the tables.
+``--cost`` measures the time of ranking by real values instead. The page
+docs/measurements/calibration.md shows the tables.
 """
 
 from __future__ import annotations

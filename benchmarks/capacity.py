@@ -1,10 +1,10 @@
 """How much memory, time and how many machines a number of objects takes: ``python -m benchmarks.capacity``.
 
 Measures the constants of ``benchmarks.capacity_plan`` on this machine, compares its formulas with searches of 10⁶, 10⁷
-and 10⁸ codes of 64 bits, and prints the tables of ``docs/capacity.md``. Each measurement is kept in
+and 10⁸ codes of 64 bits, and prints the tables of ``docs/measurements/capacity.md``. Each measurement is kept in
 ``benchmarks/results/capacity.json`` when it is done, so an interrupted run goes on where it stopped; ``--again``
 measures everything anew. ``--only plan`` prints the plan for another machine: ``--memory``, ``--cores``, ``--queries``.
-``--page docs/capacity.md`` writes the tables into the page.
+``--page docs/measurements/capacity.md`` writes the tables into the page.
 
 10⁸ codes take 1.6 GB of memory, and all together some minutes.
 """

@@ -1,7 +1,7 @@
 """What a number of objects needs, from measured constants: memory, time, network and machines.
 
-The model behind ``docs/capacity.md``. It is a handful of formulas; ``benchmarks.capacity`` measures the constants and
-compares the formulas with measurements.
+The model behind ``docs/howto/capacity.md``. It is a handful of formulas; ``benchmarks.capacity`` measures the constants
+and compares the formulas with measurements.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write the feature files that docs/compare.md compares methods on: stamps, cora and symbols.
+"""Write the feature files that docs/measurements/compare.md compares methods on: stamps, cora and symbols.
 
 python -m benchmarks.compare_data OUT --data FOLDER
 """

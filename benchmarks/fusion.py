@@ -2,7 +2,7 @@
 
 Prints Markdown. Figures are of unseen objects: tie-aware mean average precision by label with the query's own
 object left out of the database, or recall@10: how often the objects with the query's caption are among the first ten.
-The page docs/fusion.md shows the tables.
+The page docs/measurements/modalities.md shows the tables.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Each line is one reading of one step, on the paper's synthetic data (25 classes, centres of scale 5,
 10,000 positive and 100,000 negative pairs drawn by labels, gamma = 10, 25 bits), all other steps as
 in the package. The figure is the tie-aware mean average precision over 5,000 unseen objects,
-averaged over both directions and over the seeds. The page docs/paper.md shows the table.
+averaged over both directions and over the seeds. The page docs/measurements/misprints.md shows the tables.
 """
 
 from __future__ import annotations
@@ -127,13 +127,13 @@ def _projections() -> Iterator[tuple[str, str, bool, Measure]]:
 
     yield step, "smallest, indices as printed", False, by(literal.smallest_singular_vectors)
     yield step, "smallest, matching pairs", False, by(literal.smallest_singular_pairs)
-    yield step, "largest, sign not turned", False, by(literal.largest_singular_vectors)
+    yield step, "largest, sign not inverted", False, by(literal.largest_singular_vectors)
 
-    def turned(difference, n_bits):
+    def inverted(difference, n_bits):
         P, Q = literal.largest_singular_vectors(difference, n_bits)
         return P, -Q
 
-    yield step, "largest, one sign turned", True, by(turned)
+    yield step, "largest, one sign inverted", True, by(inverted)
 
 
 def _thresholds() -> Iterator[tuple[str, str, bool, Measure]]:

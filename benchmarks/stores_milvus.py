@@ -149,7 +149,7 @@ def wait_for_index(client: MilvusClient, name: str, n: int) -> None:
 
 
 def tables(figures: dict[str, Any]) -> dict[str, str]:
-    """The figures as they stand in ``docs/milvus.md``."""
+    """The figures as they stand in ``docs/measurements/stores.md``."""
     found = {}
     if "load_ratio" in figures and "search_bounded_1_ms" in figures:
         lines = [

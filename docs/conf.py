@@ -12,7 +12,14 @@ author = "the diffhash authors"
 copyright = author
 release = metadata.version("diffhash")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.viewcode", "mathml"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "command_options",
+    "mathml",
+]
 html_math_renderer = "mathml"
 exclude_patterns = ["_build", "_ext"]
 
@@ -23,7 +30,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
-# A shape such as (n, n_bits) is no reference, however many classes have an attribute of that name.
+# A shape such as (n, n_bits) is not a reference, although many classes have an attribute of that name.
 suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
@@ -36,7 +43,7 @@ pygments_dark_style = "native"
 
 def _append_unreleased(_app, docname, source):
     """Show the fragments that a release has not gathered yet at the end of the changelog."""
-    if docname != "changelog":
+    if docname != "reference/changelog":
         return
     fragments = sorted((HERE.parent / "changelog.d").glob("*.*.md"))
     if fragments:

@@ -24,8 +24,8 @@ STAGES = [
 ]
 PAGES = [
     path
-    for path in [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
-    if "```python" in path.read_text(encoding="utf-8")
+    for path in [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
+    if "_build" not in path.parts and "```python" in path.read_text(encoding="utf-8")
 ]
 
 
@@ -46,19 +46,64 @@ def _public_names() -> list[str]:
     return [name for name in names if name != "diffhash.evaluation.evaluate"] + STAGES
 
 
-@pytest.mark.parametrize("name", _public_names())
-def test_every_public_name_has_an_api_entry(name):
-    directives = re.findall(
-        r"^\.\. (?:auto)?(?:module|class|function|exception|data):: (\S+)$",
-        (DOCS / "api.md").read_text(encoding="utf-8"),
-        flags=re.MULTILINE,
-    )
+def _api_entries() -> list[str]:
+    """The names that the reference describes, on all its pages."""
+    return [
+        name
+        for page in sorted((DOCS / "reference").glob("*.md"))
+        for name in re.findall(
+            r"^\.\. (?:auto)?(?:module|class|function|exception|data):: (\S+)$",
+            page.read_text(encoding="utf-8"),
+            flags=re.MULTILINE,
+        )
+    ]
 
-    assert name in directives, f"add {name} to docs/api.md"
+
+@pytest.mark.parametrize("name", _public_names())
+def test_every_public_name_has_one_api_entry(name):
+    assert _api_entries().count(name) == 1, f"{name} must have exactly one entry in docs/reference"
+
+
+def test_no_object_has_two_api_entries_under_different_names():
+    """A class that two packages export is described where users import it from."""
+    entries: dict[int, list[str]] = {}
+    for name in _api_entries():
+        entries.setdefault(id(pkgutil.resolve_name(name)), []).append(name)
+
+    assert [names for names in entries.values() if len(names) > 1] == []
+
+
+def test_every_command_has_its_options_in_the_reference():
+    """The directive writes the options of a command; the page must have it for each command, once."""
+    import typer
+
+    from diffhash.cli.app import app
+
+    text = (DOCS / "reference" / "cli-options.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^## (\S+)\n\n```\{command-options\} (\S+)$", text, flags=re.MULTILINE)
+
+    assert sorted(shown) == sorted((name, name) for name in typer.main.get_command(app).commands)
+
+
+def test_every_command_is_in_the_table_of_the_command_line_page():
+    import typer
+
+    from diffhash.cli.app import app
+
+    text = (DOCS / "reference" / "cli.md").read_text(encoding="utf-8")
+    table = text[: text.index("\n## ")]
+
+    assert [name for name in typer.main.get_command(app).commands if f"`{name}`" not in table] == []
 
 
 WALKED = sorted(
-    set(re.findall(r"`(diffhash\.[\w.]+)`", (DOCS / "architecture.md").read_text(encoding="utf-8")))
+    {
+        name
+        for page in ("architecture.md", "calls.md")
+        for name in re.findall(
+            r"`(diffhash\.[\w.]+)`", (DOCS / "explanation" / page).read_text(encoding="utf-8")
+        )
+    }
 )
 
 
@@ -78,7 +123,7 @@ def _blocks(path: Path) -> list[tuple[int, str]]:
     return [(text.count("\n", 0, match.start(1)) + 1, match.group(1)) for match in found]
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: "/".join(path.parts[-2:]))
 def test_python_blocks_run_from_top_to_bottom(path, tmp_path, monkeypatch, capsys):
     """The blocks of a page share their names, as a reader who pastes them one by one would have it."""
     monkeypatch.chdir(tmp_path)
@@ -101,4 +146,4 @@ def test_readme_shows_the_two_commands(command):
 
 
 def test_paper_page_names_the_command_that_made_its_figures():
-    assert "python -m benchmarks.misprints" in (DOCS / "paper.md").read_text(encoding="utf-8")
+    assert "python -m benchmarks.misprints" in (DOCS / "explanation" / "paper.md").read_text(encoding="utf-8")

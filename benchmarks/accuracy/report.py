@@ -1,4 +1,4 @@
-"""Tables of the results as one Markdown file, which docs/accuracy.md includes."""
+"""Tables of the results as one Markdown file, which docs/measurements/accuracy.md includes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """The slow paths: learning, encoding, search and collections, beside floors and peers.
 
 ``make bench`` runs ``python -m benchmarks.speed``. It measures every row of the table in a process of its own, keeps
-the rows in ``benchmarks/results/speed.json``, prints the table and writes it into ``docs/figures.md``. It takes less
-than half an hour. If it is interrupted, the next run goes on with the rows that are missing; rows that older code
-measured are measured again. Run it on an idle machine, or with ``--clock cpu``: CPU time with one thread.
+the rows in ``benchmarks/results/speed.json``, prints the table and writes it into ``docs/measurements/speed.md``. It
+takes less than half an hour. If it is interrupted, the next run goes on with the rows that are missing; rows that older
+code measured are measured again. Run it on an idle machine, or with ``--clock cpu``: CPU time with one thread.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .measuring import Line
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
-DOCS = ROOT / "docs" / "figures.md"
+DOCS = ROOT / "docs" / "measurements" / "speed.md"
 BEGIN, END = "<!-- speed: begin -->", "<!-- speed: end -->"
 #: Rows of the table, in its order: name, and the function that measures it.
 ROWS = {

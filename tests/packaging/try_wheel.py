@@ -15,7 +15,12 @@ import zipfile
 from pathlib import Path
 
 CHECK = Path(__file__).parent / "check_installed.py"
-NEEDED = ("diffhash/report/page.css", "diffhash/experiments/symbols/page.css", "diffhash/py.typed")
+NEEDED = (
+    "diffhash/report/page.css",
+    "diffhash/experiments/symbols/page.css",
+    "diffhash/service/page/index.html",
+    "diffhash/py.typed",
+)
 
 
 def fresh(folder: Path, name: str) -> Path:
@@ -45,9 +50,18 @@ def check_contents(wheel: Path, source: Path) -> None:
     assert not missing, f"{wheel.name} lacks {missing}"
     surplus = [name for name in names if name.endswith((".cpp", ".hpp")) or name.startswith("tests/")]
     assert not surplus, f"{wheel.name} has {surplus}"
+    for licence in ("LICENSE", "THIRD_PARTY_LICENSES"):
+        assert any(name.endswith(f"/licenses/{licence}") for name in names), f"{wheel.name} lacks {licence}"
     with tarfile.open(source) as archive:
         held = [name.partition("/")[2] for name in archive.getnames()]
-    for name in ("CMakeLists.txt", "src/diffhash/native/cpp/bindings.cpp", "LICENSE", "README.md"):
+    for name in (
+        "CMakeLists.txt",
+        "src/diffhash/native/cpp/bindings.cpp",
+        "LICENSE",
+        "THIRD_PARTY_LICENSES",
+        "CITATION.cff",
+        "README.md",
+    ):
         assert name in held, f"{source.name} lacks {name}"
 
 
