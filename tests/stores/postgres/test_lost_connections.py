@@ -168,6 +168,58 @@ def test_what_was_acknowledged_is_there_after_the_server_was_killed(own_postgres
         assert store.get([750])[0].payload == {"call": 7}
 
 
+def test_a_transaction_that_a_crash_lost_is_repeated_though_its_number_was_given_to_another(
+    own_postgres_server, monkeypatch
+):
+    """After a crash the server counts transactions from the last one that reached the disk."""
+    address = own_postgres_server.address()
+    dh.create(address, n_bits=8, modalities=("a",)).close()
+    with dh.open(address, writable=True) as store, dh.open(address, writable=True) as other:
+        store_write, crashes = type(store)._store_write, []
+
+        def crash_before_the_commit(self):
+            write = store_write(self)
+            if self is store and not crashes:
+                crashes.append(write)
+                own_postgres_server.kill()
+                own_postgres_server.start()
+                for call in range(5):
+                    other.add_codes(CODES[:1], modality="a", ids=[100 + call])
+            return write
+
+        monkeypatch.setattr(type(store), "_store_write", crash_before_the_commit)
+
+        assert store.add_codes(CODES[:3], modality="a", ids=[0, 1, 2]) == [0, 1, 2]
+
+        assert crashes
+        found = sorted(item.id for block in store.iterate() for item in block)
+        assert found == [0, 1, 2, 100, 101, 102, 103, 104]
+
+
+def test_a_collection_from_before_the_table_of_writes_can_be_read_and_written(postgres_server):
+    name = f"c{secrets.token_hex(6)}"
+    address = postgres_server.address(collection=name)
+    with dh.create(address, n_bits=8, modalities=("a",)) as store:
+        store.add_codes(CODES, modality="a")
+    postgres_server.run(f"DROP TABLE {name}_writes")
+
+    with dh.open(address) as store:
+        assert len(store) == 40
+        assert store.verify().problems == ()
+    with dh.open(address, writable=True) as store:
+        assert store.add_codes(CODES[:1], modality="a") == [40]
+
+
+def test_few_rows_tell_of_the_last_writes(postgres_server):
+    name = f"c{secrets.token_hex(6)}"
+    address = postgres_server.address(collection=name)
+    with dh.create(address, n_bits=8, modalities=("a",)) as store:
+        for _ in range(20):
+            store.add_codes(CODES, modality="a")
+
+    assert postgres_server.run(f"SELECT count(*) FROM {name}_writes") == "1"
+
+
 def test_a_writer_that_is_killed_leaves_nothing_half_done(own_postgres_server):
     address = own_postgres_server.address()
     dh.create(address, n_bits=8, modalities=("a",)).close()

@@ -22,6 +22,7 @@ from .tables import (
     check_server,
     create_tables,
     differences,
+    ensure_writes_table,
     quoted,
     read_tables,
 )
@@ -169,6 +170,8 @@ def open_store(
             tables = _tables(connection, options, caller)
             description, data = read_tables(connection, tables, shown=address.shown, caller=caller)
             server = check_server(connection, install=False, shown=address.shown, caller=caller)
+            if writable:
+                ensure_writes_table(connection, tables)
         model = None
         if description.has_model:
             model = description.load(

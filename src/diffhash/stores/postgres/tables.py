@@ -6,6 +6,7 @@
 | ``<collection>_model`` | the model, as its file would be |
 | ``<collection>_objects`` | position, id and payload of each object; positions count objects in the order of adding |
 | ``<collection>_codes_<n>`` | position and code, for each modality |
+| ``<collection>_writes`` | one row for each of the last calls that wrote, to tell clients that a call was committed |
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ from ...errors import (
 )
 from ..store_description import NewStore, StoreDescription
 
-__all__ = ["Server", "Tables", "check_server", "create_tables", "read_tables"]
+__all__ = ["Server", "Tables", "check_server", "create_tables", "ensure_writes_table", "read_tables"]
 
 Connection: TypeAlias = psycopg.Connection[Any]
 
-#: Oldest versions that are known to work: ``pg_xact_status`` takes 64 bits since 13, and ``<~>`` of pgvector
-#: compares values of type ``bit`` since 0.7.
+#: Oldest versions that are accepted: PostgreSQL before 13 gets no fixes any more, and ``<~>`` of pgvector compares
+#: values of type ``bit`` since 0.7.
 MIN_SERVER, MIN_PGVECTOR = 13, (0, 7)
 _LONGEST_NAME = 48
 
@@ -84,13 +85,24 @@ class Tables:
         """The table of objects."""
         return self.name("_objects")
 
+    @property
+    def writes(self) -> str:
+        """The table of the last calls that wrote."""
+        return self.name("_writes")
+
     def codes(self, number: int) -> str:
         """The table of codes of a modality."""
         return self.name(f"_codes_{number}")
 
     def all(self, n_modalities: int) -> list[str]:
         """All tables."""
-        return [self.main, self.model, self.objects, *(self.codes(n) for n in range(n_modalities))]
+        return [
+            self.main,
+            self.model,
+            self.objects,
+            self.writes,
+            *(self.codes(n) for n in range(n_modalities)),
+        ]
 
 
 def check_name(name: str, what: str, *, caller: str) -> str:
@@ -177,6 +189,7 @@ def create_tables(
         connection.execute(
             f"CREATE TABLE {tables.objects} (position bigint PRIMARY KEY, id bigint NOT NULL UNIQUE, payload jsonb)"
         )
+        _create_writes_table(connection, tables)
         for number, modality in enumerate(new.description.modalities):
             table = tables.codes(number)
             connection.execute(
@@ -192,6 +205,19 @@ def create_tables(
     )
     if new.data:
         connection.execute(f"INSERT INTO {tables.model} VALUES (%s)", (new.data,))
+
+
+def _create_writes_table(connection: Connection, tables: Tables) -> None:
+    connection.execute(
+        f"CREATE TABLE IF NOT EXISTS {tables.writes} "
+        "(write uuid PRIMARY KEY, written timestamptz NOT NULL DEFAULT now())"
+    )
+
+
+def ensure_writes_table(connection: Connection, tables: Tables) -> None:
+    """Make the table of writes if the collection comes from before 0.2.0, which did not have it."""
+    if not _exists(connection, tables.writes):
+        _create_writes_table(connection, tables)
 
 
 def read_tables(

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import threading
+import uuid
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 import psycopg
+from psycopg import errors
 
 from ...errors import CollectionFileError, StoreUnavailableError
 from ...model import HashModel
 from ..engine_store import EngineStore
 from ..store_description import StoreDescription
 from .connections import Backoff, Connections
-from .server_errors import is_lost
+from .server_errors import is_lost, is_temporary
 from .tables import Connection, Server, Tables
 
 __all__ = ["Counters", "Transactions"]
@@ -87,6 +90,7 @@ class Transactions(EngineStore):
         self._tables = tables
         self._server = server
         self._current = _Current()
+        self._answered_writes: deque[uuid.UUID] = deque()
 
     @property
     def id_kind(self) -> str:
@@ -134,11 +138,17 @@ class Transactions(EngineStore):
 
         If the connection is lost while the transaction is committed, the server is asked what became of it. So
         nothing is done twice, and nothing is reported as done that was not.
+
+        Notes
+        -----
+        A transaction leaves a row with a random number, and the row is there if and only if the transaction was
+        committed. The server's own number of the transaction does not tell: after a crash, a server gives the number
+        of a transaction that was lost to another one, and then says that it was committed.
         """
         backoff = Backoff(self._connections.retry_seconds)
         with self._connections.errors(caller):
             while True:
-                transaction: str | None = None
+                write: uuid.UUID | None = None
                 try:
                     with (
                         self._connections.taken() as connection,
@@ -148,17 +158,16 @@ class Transactions(EngineStore):
                         result = work()
                         if self._counters != before:
                             self._store_counters()
-                        row = connection.execute("SELECT pg_current_xact_id()::text").fetchone()
-                        assert row is not None  # a select without a table has one row
-                        transaction = row[0]
-                    return result
+                        write = self._store_write()
                 except psycopg.Error as error:
-                    if transaction is not None and is_lost(error):
-                        if self._was_committed(transaction, backoff, caller):
-                            return result
+                    if write is None or not is_lost(error):
+                        if not self._connections.may_retry(error, backoff):
+                            raise
                         continue
-                    if not self._connections.may_retry(error, backoff):
-                        raise
+                    if not self._was_committed(write, backoff, caller):
+                        continue
+                self._answered_writes.append(write)
+                return result
 
     @contextmanager
     def _entered(self, connection: Connection, begin: str, lock: str, caller: str) -> Iterator[None]:
@@ -201,17 +210,33 @@ class Transactions(EngineStore):
             (now.id_kind, now.next_id, now.next_position, now.n_objects, now.n_codes),
         )
 
-    def _was_committed(self, transaction: str, backoff: Backoff, caller: str) -> bool:
+    def _store_write(self) -> uuid.UUID:
+        """Leave a row that tells that the transaction was committed; rows that nobody will ask for are removed."""
+        write = uuid.uuid4()
+        answered = [self._answered_writes.popleft() for _ in range(len(self._answered_writes))]
+        self._connection.execute(
+            f"DELETE FROM {self._tables.writes} WHERE write = ANY(%s) OR written < now() - interval '1 day'",
+            (answered,),
+        )
+        self._connection.execute(f"INSERT INTO {self._tables.writes} (write) VALUES (%s)", (write,))
+        return write
+
+    def _was_committed(self, write: uuid.UUID, backoff: Backoff, caller: str) -> bool:
         """What became of a transaction whose connection was lost while it was committed."""
         self._connections.forget()
         while backoff.wait():
             try:
-                with self._connections.taken(fresh=True) as connection:
-                    row = connection.execute("SELECT pg_xact_status(%s::xid8)", (transaction,)).fetchone()
-            except psycopg.Error:
-                continue
-            if row is not None and row[0] != "in progress":
-                return bool(row[0] == "committed")
+                with self._connections.taken(fresh=True) as connection, connection.transaction():
+                    # The old connection may still be committing: its lock tells when it has ended.
+                    connection.execute(f"SELECT FROM {self._tables.main} FOR UPDATE")
+                    row = connection.execute(
+                        f"SELECT EXISTS (SELECT FROM {self._tables.writes} WHERE write = %s)", (write,)
+                    ).fetchone()
+                assert row is not None  # a select without a table has one row
+                return bool(row[0])
+            except psycopg.Error as error:
+                if not (is_temporary(error) or isinstance(error, errors.LockNotAvailable)):
+                    raise
         raise StoreUnavailableError(
             f"{caller}: the connection to {self.address} was lost while the changes were committed, and the server did "
             "not come back in time to tell what became of them. Either all of them were made, or none. Repeat the "
