@@ -301,7 +301,8 @@ def _decreasing(matrix: FloatArray, n_largest: int) -> tuple[FloatArray, FloatAr
             matrix, subset_by_index=[n - n_largest, n - 1], check_finite=False
         )
     else:
-        values, vectors = scipy.linalg.eigh(matrix, driver="evd", check_finite=False)
+        # The same routine as SciPy's, but it releases the interpreter lock: settings are compared in threads.
+        values, vectors = np.linalg.eigh(matrix)
     return values[::-1][:n_largest], vectors[:, ::-1][:, :n_largest]
 
 
