@@ -43,9 +43,10 @@ std::vector<unsigned> first_bounds(const Kernel& kernel, const TopKRequest& requ
                  [&](std::size_t q, const Block& block, const Distance* distances, unsigned) {
                      for (std::size_t i = 0; i < block.count; ++i) ++counts[q * bins + distances[i]];
                  });
-    // Four standard deviations above the number that k rows of all are expected to have in the sample, and some.
+    // Four standard deviations above the number that k rows of all are expected to have in the sample, and two more:
+    // of small Poisson numbers fewer than 3 in 10,000 are larger. A higher bound lets more rows pass than k.
     const double expected = static_cast<double>(request.k) * kSampleRows / static_cast<double>(request.codes.n);
-    const auto enough = static_cast<std::size_t>(expected + 4 * std::sqrt(expected) + 8);
+    const auto enough = static_cast<std::size_t>(expected + 4 * std::sqrt(expected) + 2);
     std::vector<unsigned> bounds(end - begin);
     for (std::size_t q = 0; q < bounds.size(); ++q) {
         std::size_t nearer = 0;

@@ -31,7 +31,9 @@ class Nearest {
 public:
     // `first_bound`, at most n_bits + 1: rows at this distance and beyond need not be taken.
     Nearest(std::size_t k, std::size_t capacity, unsigned n_bits, const std::int64_t* ids, unsigned first_bound)
-        : k_(k), capacity_(capacity), bound_(first_bound), ids_(ids), counts_(n_bits + 1) {}
+        : k_(k), capacity_(capacity), bound_(first_bound), ids_(ids), counts_(n_bits + 1) {
+        taken_.reserve(capacity);
+    }
 
     static std::size_t capacity_for(std::size_t k, std::size_t rows) {
         return std::min(std::max(rows, k), k + std::max<std::size_t>(256, k));
