@@ -27,8 +27,9 @@ from scipy.optimize import isotonic_regression
 
 from ..maps import LinearMap, MappedView
 from ..pairs.couples import ResolvedCouple, ResolvedCouples
-from ..types import FloatArray
+from ..types import FloatArray, PairIndex
 from .block_difference import BlockMatrix, block_directions
+from .moments import incidence
 from .view_difference import DifferenceSettings, view_difference
 
 __all__ = [
@@ -245,13 +246,50 @@ def held_out_strengths(values: Sequence[FloatArray], couples: ResolvedCouples) -
     deviations = [side.std(axis=0, dtype=np.float64) for side in values]
     found, total = np.zeros((len(values), len(deviations[0]))), np.zeros((len(values), 1))
     for couple in couples:
-        covariances = np.diagonal(pair_covariance(values, couple))
+        covariances = _column_covariances(values, couple)
         spread = deviations[couple.first] * deviations[couple.second]
         strengths = np.divide(covariances, spread, out=np.zeros(len(spread)), where=spread > 0)
         for side in set(couple.sides):
             found[side] += couple.weight * strengths
             total[side] += couple.weight
     return np.asarray(found / np.where(total > 0, total, 1.0))
+
+
+def _column_covariances(values: Sequence[FloatArray], couple: ResolvedCouple) -> FloatArray:
+    """The diagonal of :func:`pair_covariance`, without the rest of the matrix."""
+    pairs, scheme = couple.pairs, couple.pairs.scheme
+    x, y = (values[side] - values[side].mean(axis=0, dtype=np.float64) for side in couple.sides)
+
+    def listed(index: PairIndex | None, weights: FloatArray | None) -> FloatArray:
+        if index is None:
+            return np.zeros(x.shape[1])
+        if pairs.aligned and index is pairs.positive and weights is None:
+            return np.asarray(np.einsum("ij,ij->j", x, y))
+        return np.asarray(np.einsum("ij,ij->j", x, incidence(index, len(x), len(y), x.dtype, weights) @ y))
+
+    def related() -> FloatArray:
+        groups = scheme.groups
+        assert groups is not None, "labels imply the pairs"
+        of_x, of_y = (
+            incidence((of_rows, np.arange(len(of_rows))), groups.n_groups, len(of_rows), np.float64) @ rows
+            for of_rows, rows in ((groups.x, x), (groups.y, y))
+        )
+        products = np.einsum("ij,ij->j", of_x, groups.related(of_y))
+        return without_self(products, groups.self_related()[groups.x] if pairs.one_view else None)
+
+    def without_self(products: FloatArray, rows: Any) -> FloatArray:
+        """With one view, the sums over unordered pairs of different rows, from those over all ordered pairs."""
+        return (products - (x[rows] ** 2).sum(axis=0)) / 2 if pairs.one_view else products
+
+    # The sums over all pairs are products of the sums of centred rows, which are zero.
+    positive, negative = scheme.compose(
+        listed(pairs.positive, pairs.positive_weights),
+        listed(pairs.negative, pairs.negative_weights),
+        related,
+        lambda: without_self(np.zeros(x.shape[1]), slice(None)),
+        listed(pairs.positive, None) if scheme.counts_positives else None,
+    )
+    return positive / (pairs.positive_mass or 1.0) - negative / (pairs.negative_mass or 1.0)
 
 
 def decreasing_strengths(strengths: list[FloatArray]) -> FloatArray:
