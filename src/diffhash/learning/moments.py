@@ -22,7 +22,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..maps.view_moments import column_sums
+from ..native.column_moments import column_sums
 from ..pairs.resolved import PairScheme
 from ..types import FloatArray, IntArray, PairIndex
 

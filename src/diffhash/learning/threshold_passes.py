@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..maps import FeatureMap
+from ..native.column_moments import column_moments
 from ..pairs.group_names import GroupNames
 from ..pairs.resolved import PairScheme
 from ..pairs.tiny_groups import listed_scheme, pairs_of_groups
@@ -175,7 +176,8 @@ class SourceProjections:
         spreads = []
         for u, (fitted, P) in enumerate(zip(maps, projections, strict=True)):
             values = first.sample.projected(u, fitted, P)
-            spreads.append((values.mean(axis=0, dtype=np.float64), values.std(axis=0, dtype=np.float64)))
+            found = column_moments(values)
+            spreads.append((found.mean, np.sqrt(found.squares / len(values))))
         # Rows of a group may be in several batches, so only those of a single batch can be listed.
         listed = [source.n_batches == 1 and each.has_tiny_groups for each in sums.couples]
         schemes = [each.moments.scheme for each in sums.couples]

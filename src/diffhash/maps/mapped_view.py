@@ -10,6 +10,7 @@ import scipy.sparse
 
 from ..codes import code_bytes
 from ..native import pack_signs
+from ..native.column_moments import column_sums
 from ..threads import in_runs
 from ..types import CodeArray, FloatArray
 
@@ -212,5 +213,11 @@ class MappedView:
 
 def feature_mean(view: MappedView) -> FloatArray:
     """Mean of the features of a view over its rows, in float64."""
-    total = sum(np.asarray(block.sum(axis=0, dtype=np.float64)).reshape(-1) for _, block in view.blocks())
-    return np.asarray(total) / view.n_rows
+    total = np.zeros(view.n_features)
+    for _, block in view.blocks():
+        total += (
+            np.asarray(block.sum(axis=0, dtype=np.float64)).reshape(-1)
+            if scipy.sparse.issparse(block)
+            else column_sums(block)
+        )
+    return total / view.n_rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,13 +9,11 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import NDArray
 
+from ..native.column_moments import ColumnMoments, column_moments
 from ..types import FloatArray
 from .mapped_view import block_rows
 
-__all__ = ["ViewMoments", "column_sums"]
-
-#: Rows that are summed together: few enough for the cache and for sums in float32.
-_FEW_ROWS = 256
+__all__ = ["ViewMoments"]
 
 
 @dataclass
@@ -63,8 +60,8 @@ class ViewMoments:
         if n == 0:
             zeros = np.zeros((d, d)) if full else np.zeros(d)
             return cls(0, np.zeros(d), zeros, np.full(d, np.inf), np.full(d, -np.inf), X.dtype)
-        low, high = _extremes(X)
         if scipy.sparse.issparse(X):
+            low, high = (side.toarray().reshape(-1) for side in (X.min(axis=0), X.max(axis=0)))
             wide = X.astype(np.float64)
             mean = np.asarray(wide.sum(axis=0)).reshape(-1) / n
             if full:
@@ -73,15 +70,15 @@ class ViewMoments:
                 square = np.asarray(wide.multiply(wide).sum(axis=0)).reshape(-1)
                 second = np.maximum(square - n * mean**2, 0.0)
             return cls(n, mean, second, low, high, X.dtype)
+        found = _moments_of_columns(X)
+        second = found.squares
         if full:
-            mean, second = column_sums(X) / n, np.zeros((d, d))
+            second = np.zeros((d, d))
             for rows in block_rows(n, d):
                 # Subtract the mean first: with a large mean the squares would lose precision.
-                centred = X[rows] - mean.astype(X.dtype)
+                centred = X[rows] - found.mean.astype(X.dtype)
                 second += centred.T @ centred
-        else:
-            mean, second = _mean_and_squares(X)
-        return cls(n, mean, second, low, high, X.dtype)
+        return cls(n, found.mean, second, found.low, found.high, X.dtype)
 
     def merge(self, other: ViewMoments) -> Self:
         """Add the rows of another part."""
@@ -132,60 +129,9 @@ class ViewMoments:
         return bool(self.low.min() >= 0)
 
 
-def column_sums(X: NDArray[Any]) -> FloatArray:
-    """Sums of the columns of a dense array, in float64.
-
-    A few rows at a time are summed in the dtype of the array, after a vector near their mean was subtracted. This is
-    faster than a sum in float64, and nearly as exact.
-
-    Examples
-    --------
-    >>> column_sums(np.full((1000, 2), 1e4, dtype=np.float32))
-    array([10000000., 10000000.])
-    """
-    total = np.zeros(X.shape[1])
-    shift = _near_mean(X)
-    for centred in _centred_parts(X, shift):
-        total += np.add.reduce(centred, axis=0)
-    return total + len(X) * shift.astype(np.float64)
-
-
-def _mean_and_squares(X: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
-    """Mean of the columns, and the sums of the squares of the deviations from it, in one pass over the memory."""
-    n, d = X.shape
-    total, squares = np.zeros(d), np.zeros(d)
-    shift = _near_mean(X)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for centred in _centred_parts(X, shift):
-            total += np.add.reduce(centred, axis=0)
-            np.multiply(centred, centred, out=centred)
-            squares += np.add.reduce(centred, axis=0)
-    if X.dtype != np.float64 and not np.isfinite(squares).all():
-        return _mean_and_squares(X.astype(np.float64))
-    return shift + total / n, np.maximum(squares - total**2 / n, 0.0)
-
-
-def _near_mean(X: NDArray[Any]) -> NDArray[Any]:
-    """The mean of the first rows, in the dtype of the rows."""
-    first = X[:_FEW_ROWS]
-    return np.asarray(np.add.reduce(first, axis=0, dtype=np.float64) / max(len(first), 1)).astype(X.dtype)
-
-
-def _centred_parts(X: NDArray[Any], shift: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """A few rows at a time minus a vector; the next ones overwrite them."""
-    buffer = np.empty((min(len(X), _FEW_ROWS), X.shape[1]), X.dtype)
-    for start in range(0, len(X), _FEW_ROWS):
-        rows = X[start : start + _FEW_ROWS]
-        yield np.subtract(rows, shift, out=buffer[: len(rows)])
-
-
-def _extremes(X: Any) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Smallest and largest value of each feature, of dense or sparse rows."""
-    if scipy.sparse.issparse(X):
-        return X.min(axis=0).toarray().reshape(-1), X.max(axis=0).toarray().reshape(-1)
-    low, high = X[0].copy(), X[0].copy()
-    for start in range(0, len(X), _FEW_ROWS):
-        # Both read the same rows, which stay in the cache.
-        np.minimum(low, np.minimum.reduce(X[start : start + _FEW_ROWS], axis=0), out=low)
-        np.maximum(high, np.maximum.reduce(X[start : start + _FEW_ROWS], axis=0), out=high)
-    return low, high
+def _moments_of_columns(X: NDArray[Any]) -> ColumnMoments:
+    found = column_moments(X)
+    if X.dtype != np.float64 and not found.is_finite:
+        wide = column_moments(X.astype(np.float64))
+        return found._replace(mean=wide.mean, squares=wide.squares)
+    return found

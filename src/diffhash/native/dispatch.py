@@ -16,7 +16,7 @@ __all__ = ["INTERFACE", "BuildInfo", "available_kernels", "build_info", "choose"
 
 
 #: Number of the functions, arguments and results that the package expects; the same as in cpp/bindings.cpp.
-INTERFACE = 1
+INTERFACE = 2
 
 
 def _load() -> ModuleType | None:

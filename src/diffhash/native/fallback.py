@@ -283,6 +283,32 @@ def count_bins(bins: NDArray[np.uint8], n_own: int, counts: NDArray[np.int64]) -
         counts[bit] = np.bincount(row, minlength=counts.shape[1])[: counts.shape[1]]
 
 
+def column_moments32(
+    values: FloatArray,
+    shift: FloatArray,
+    total: NDArray[np.float64],
+    squares: NDArray[np.float64] | None,
+    low: FloatArray | None,
+    high: FloatArray | None,
+) -> None:
+    """Add sums (and sums of squares) of the columns, after ``shift`` was subtracted; update the extremes."""
+    few = 256
+    buffer = np.empty((min(len(values), few), values.shape[1]), values.dtype)
+    for start in range(0, len(values), few):
+        rows = values[start : start + few]
+        centred = np.subtract(rows, shift, out=buffer[: len(rows)])
+        with np.errstate(over="ignore", invalid="ignore"):
+            total += np.add.reduce(centred, axis=0)
+            if squares is not None and low is not None and high is not None:
+                np.multiply(centred, centred, out=centred)
+                squares += np.add.reduce(centred, axis=0)
+                np.minimum(low, np.minimum.reduce(rows, axis=0), out=low)
+                np.maximum(high, np.maximum.reduce(rows, axis=0), out=high)
+
+
+column_moments64 = column_moments32
+
+
 def pack32(
     values: FloatArray,
     thresholds: FloatArray,

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "bandwidth.hpp"
+#include "column_moments.hpp"
 #include "distance_table.hpp"
 #include "error_shares.hpp"
 #include "join.hpp"
@@ -255,6 +256,22 @@ void bind_error_shares(const Array<const Count, 3>& positive, const Array<const 
 }
 
 template <class Real>
+void bind_column_moments(const Array<const Real, 2>& values, const Array<const Real, 1>& shift,
+                         const Array<double, 1>& total, const std::optional<Array<double, 1>>& squares,
+                         const std::optional<Array<Real, 1>>& low, const std::optional<Array<Real, 1>>& high) {
+    const std::size_t d = values.shape(1);
+    require(squares.has_value() == low.has_value() && low.has_value() == high.has_value(),
+            "all moments or none are wanted");
+    require(shift.shape(0) == d && total.shape(0) == d, "a number for every column is needed");
+    require(!squares || (squares->shape(0) == d && low->shape(0) == d && high->shape(0) == d),
+            "the moments have the wrong shape");
+    const nb::gil_scoped_release release;
+    column_moments<Real>({values.data(), values.shape(0), d, shift.data(), total.data(),
+                          squares ? squares->data() : nullptr, low ? low->data() : nullptr,
+                          high ? high->data() : nullptr});
+}
+
+template <class Real>
 void bind_pack(const Array<const Real, 2>& values, const Array<const Real, 1>& thresholds,
                std::size_t n_threads, const std::string& kernel, const Array<std::uint8_t, 2>& codes) {
     const std::size_t rows = values.shape(0), n_bits = values.shape(1), width = (n_bits + 7) / 8;
@@ -293,7 +310,7 @@ NB_MODULE(_kernels, m) {
     m.doc() = "Native kernels of diffhash; use diffhash.native.";
     // Raise it, here and in native/dispatch.py, when a function or its arguments or results change. The package does not
     // use kernels with another number: they were compiled from other sources.
-    m.attr("interface") = 1;
+    m.attr("interface") = 2;
     m.def("kernels", &kernels, "Levels that this CPU can run, best first.");
     m.def("top_k", &bind_top_k, nb::arg("codes"), nb::arg("queries"), nb::arg("ids").none(),
           nb::arg("allowed").none(), nb::arg("n_threads"), nb::arg("kernel"), nb::arg("rows").noconvert(),
@@ -320,6 +337,12 @@ NB_MODULE(_kernels, m) {
           nb::arg("miss_weight"), nb::arg("costs").noconvert());
     m.def("error_shares_float", &bind_error_shares<double>, nb::arg("positive"), nb::arg("negative"),
           nb::arg("miss_weight"), nb::arg("costs").noconvert());
+    m.def("column_moments32", &bind_column_moments<float>, nb::arg("values"), nb::arg("shift"),
+          nb::arg("total").noconvert(), nb::arg("squares").noconvert().none(), nb::arg("low").noconvert().none(),
+          nb::arg("high").noconvert().none());
+    m.def("column_moments64", &bind_column_moments<double>, nb::arg("values"), nb::arg("shift"),
+          nb::arg("total").noconvert(), nb::arg("squares").noconvert().none(), nb::arg("low").noconvert().none(),
+          nb::arg("high").noconvert().none());
     m.def("read_all", &bind_read_all, nb::arg("data"), nb::arg("prefetch"), nb::arg("n_threads"),
           "Reads the bytes and returns the xor of their words: for measuring memory.");
     m.def("pack32", &bind_pack<float>, nb::arg("values"), nb::arg("thresholds"), nb::arg("n_threads"),
