@@ -299,7 +299,7 @@ class BaseHasher(FittedHasher, ABC):
         return hasher
 
     def _fit_model(self, data: TrainingData) -> HashModel:
-        with few_threads(data):
+        with few_threads(data, self._n_numbers(data)):
             # The model says how many threads BLAS had.
             return self._new_model(self._learn(data), data)
 
@@ -341,6 +341,10 @@ class BaseHasher(FittedHasher, ABC):
         second: Self = clone(self)
         second.set_params(**dict.fromkeys(self.callbacks))
         return second
+
+    def _n_numbers(self, data: TrainingData) -> int:  # noqa: ARG002 - subclasses use the data
+        """Size of the features of a view of which products are computed at once; see :func:`few_threads`."""
+        return 0
 
     @abstractmethod
     def _check_parameters(self) -> None:

@@ -58,6 +58,10 @@ class MapSettings(ABC):
         """Whether the map depends on the products of all features."""
         return False
 
+    def n_features_out(self, n_features: int) -> int:
+        """Largest number of features after the map, from that before it."""
+        return n_features
+
     def fit_map(self, X: Any) -> FeatureMap:
         """Learn the feature map from the rows of a view."""
         return self.map_of(ViewMoments.of(X, full=self.needs_covariance), X)
@@ -103,6 +107,10 @@ class KernelSettings(MapSettings):
     modality: str
 
     affine = False
+
+    def n_features_out(self, n_features: int) -> int:
+        """The number of landmarks."""
+        return n_features if self.precomputed else self.n_landmarks
 
     @property
     def needs_covariance(self) -> bool:

@@ -92,6 +92,17 @@ class SpectralHasher(BaseHasher):
     def _needs_negatives(self) -> bool:
         return not (np.isinf(self.gamma) and self.thresholds != "joint")
 
+    def _n_numbers(self, data: TrainingData) -> int:
+        settings = self._map_settings(
+            one_batch(data.modalities, list(data.views.values()), data.couples).form
+        )
+        numbers = 0
+        for modality, X in data.views.items():
+            n, d = X.shape
+            # With more features than rows, products are computed in the space of the rows.
+            numbers = max(numbers, n * min(settings[modality].n_features_out(d), n))
+        return numbers
+
     def _learn(self, data: TrainingData) -> Learned:
         return self._learn_from(one_batch(data.modalities, list(data.views.values()), data.couples))
 

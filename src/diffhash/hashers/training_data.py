@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Learned", "TrainingData", "block_source", "check_training_data", "few_threads"]
 
-#: With at most this many objects, fit uses one BLAS thread.
-_FEW_OBJECTS = 20_000
+#: With at most this many objects, fit uses one BLAS thread, unless the features of a view have more numbers than this.
+_FEW_OBJECTS, _FEW_NUMBERS = 20_000, 5_000_000
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,17 @@ def check_training_data(
     return TrainingData(named.modalities, arrays, couples, names)
 
 
-def few_threads(data: TrainingData) -> AbstractContextManager[Any]:
-    """With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores."""
-    n_objects = max(X.shape[0] for X in data.views.values())
-    return one_blas_thread() if n_objects <= _FEW_OBJECTS else nullcontext()
+def few_threads(data: TrainingData, n_numbers: int = 0) -> AbstractContextManager[Any]:
+    """With small matrices BLAS threads gain nothing, and they are slow when other programs use the cores.
+
+    Parameters
+    ----------
+    data : TrainingData
+    n_numbers : int
+        Largest size of the features of a view; 0 if products of large matrices are computed in threads of their own.
+    """
+    few = max(X.shape[0] for X in data.views.values()) <= _FEW_OBJECTS and n_numbers <= _FEW_NUMBERS
+    return one_blas_thread() if few else nullcontext()
 
 
 def block_source(

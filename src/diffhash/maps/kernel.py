@@ -385,7 +385,10 @@ def landmark_bandwidth(points: FloatArray, rule: str, *, who: str = "landmark_ba
     points = np.asarray(points, dtype=np.float64)
     points = points - points.mean(axis=0)
     square = np.einsum("ij,ij->i", points, points)
-    return _bandwidth(square[:, None] + square - 2 * (points @ points.T), float(square.max()), rule, who)
+    squares, products = square[:, None] + square, points @ points.T
+    products *= 2
+    squares -= products
+    return _bandwidth(squares, float(square.max()), rule, who)
 
 
 def _own_bandwidth(distance: Distance, landmarks: FloatArray, rule: str, who: str) -> float:

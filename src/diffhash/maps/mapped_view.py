@@ -23,6 +23,8 @@ __all__ = ["KEEP_BYTES", "MappedView", "block_rows", "feature_mean"]
 
 #: Numbers in a block of features: 16 MB of float32, large enough for BLAS and small compared to the data.
 _BLOCK_SIZE = 1 << 22
+#: Blocks that are copied are this many times smaller: 1 MB of float32, which stays in the cache of a core.
+_CACHED_PARTS = 16
 #: Largest size of the results of all threads of :meth:`MappedView.over_blocks` together.
 _RESULT_BYTES = 1 << 28
 #: Mapped features of a view are cached if they take at most this many bytes.
@@ -78,8 +80,10 @@ class MappedView:
                 blocks = [self.map.transform(self.X[rows]) for rows in slices]
                 self._whole = scipy.sparse.vstack(blocks, format="csr")
             else:
+                if getattr(self.map, "own_function", None) is None:
+                    # Each block is copied while it is in the cache. A function of the user may be slow to call.
+                    slices = list(block_rows(self.n_rows, _CACHED_PARTS * self._width()))
                 first = self.map.transform(self.X[slices[0]])
-                # Each block is copied while it is in the cache.
                 found = np.empty((self.n_rows, first.shape[1]), dtype=first.dtype)
                 found[slices[0]] = first
                 for rows in slices[1:]:
@@ -118,10 +122,13 @@ class MappedView:
         )
 
     def _slices(self) -> Iterator[slice]:
-        width = max(self.map.n_features_in, self.n_features)
+        return block_rows(self.n_rows, self._width())
+
+    def _width(self) -> int:
+        """Largest number of values of a row."""
         if self.stays_sparse():
-            width = self.X.nnz // max(self.n_rows, 1) + 1
-        return block_rows(self.n_rows, width)
+            return int(self.X.nnz // max(self.n_rows, 1)) + 1
+        return max(self.map.n_features_in, self.n_features)
 
     def stays_sparse(self) -> bool:
         """Whether the mapped features are sparse."""
