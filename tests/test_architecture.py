@@ -13,7 +13,7 @@ ROOT = Path(diffhash.__file__).parent
 
 # A package may import only from packages before it. Modules of the top level count as packages.
 ORDER = """
-    lazy_imports array_modules errors types threads estimator_parameters sparse_arrays frames validation
+    lazy_imports array_modules errors paths types threads estimator_parameters sparse_arrays frames validation
     open_collections output_files codes atomic_write input_files
     native pairs maps featurizers model
     learning

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from .errors import DiffhashError
 from .output_files import OutputKind, check_replaceable, write_error
-from .validation import check_path
+from .paths import check_path
 
 __all__ = ["remove_stale_parts", "replacing", "write_atomically"]
 

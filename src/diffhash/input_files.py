@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from .errors import DiffhashError
+from .paths import check_not_address
 
 __all__ = ["check_regular_file", "file_size", "open_input", "parsing", "reading"]
 
@@ -42,6 +43,7 @@ def reading(
     Traceback (most recent call last):
     diffhash.errors.InputFileError: xxx...xxx cannot be read (File name too long).
     """
+    check_not_address(path, who=who)
     name = os.fspath(path)
     try:
         yield
@@ -95,6 +97,7 @@ def check_regular_file(path: str | os.PathLike[str], error: type[DiffhashError],
 
     Errors of the operating system are left to :func:`reading`.
     """
+    check_not_address(path, who=who)
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116 - Path.stat cannot name a path with a null character
     except ValueError as found:

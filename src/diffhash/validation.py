@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,7 +24,6 @@ __all__ = [
     "check_learnable",
     "check_learnable_range",
     "check_number",
-    "check_path",
     "check_seed",
     "check_view",
     "known_modality",
@@ -241,20 +238,6 @@ def check_number(
         bracket = "(" if open_low else "["
         raise ParameterError(f"{caller}: {name} must be a number in {bracket}{low}, {high}], got {value!r}.")
     return float(value)
-
-
-def check_path(path: Any, *, caller: str) -> Path:
-    """Check the name of a file: a string or a path, without NUL characters."""
-    try:
-        checked = Path(path)
-        data = os.fsencode(checked)
-    except TypeError:
-        raise InputError(f"{caller}: path must be a path, got {type(path).__name__}.") from None
-    except UnicodeEncodeError as error:
-        raise InputError(f"{caller}: {path!r} is not the name of a file ({error.reason}).") from None
-    if b"\0" in data:
-        raise InputError(f"{caller}: a path cannot have a NUL in it, got {os.fspath(checked)!r}.")
-    return checked
 
 
 def check_seed(value: Any, *, caller: str) -> int | None:

@@ -109,9 +109,11 @@ def _widths(text: str) -> list[int]:
 
 
 def _check_plot(path: Path, inputs: list[object]) -> None:
+    from ..paths import check_not_address
     from ..report import require_matplotlib
     from ..workflows.outputs import check_plot_output
 
+    check_not_address(path, who="--plot: ")
     if path.suffix.lower() not in _PLOTS:
         raise typer.BadParameter(f"--plot: write a {' or '.join(_PLOTS)} file, got {str(path)!r}")
     require_matplotlib()

@@ -15,6 +15,7 @@ from ..errors import InputError, NonFiniteError, OutputFileError
 from ..files import CodesWriter, encode_file, is_codes_file, open_features
 from ..model import HashModel
 from ..output_files import OutputKind
+from ..paths import check_path
 from ..workflows.feature_files import find_not_finite
 from ..workflows.model_files import choose_modality, load_model
 from ..workflows.options import FileName, OptionError
@@ -106,7 +107,7 @@ def encode_shards(
     progress : function, optional
         Called with a :class:`~diffhash.workflows.Step`.
     """
-    out = Path(out)
+    out = check_path(out, caller="encode")
     loaded = load_model(model)
     shards = open_shards(features, what="features")
     filled = next(shard for shard in shards if shard.n_rows)

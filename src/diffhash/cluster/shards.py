@@ -17,6 +17,7 @@ from ..files import FeatureFile, open_features
 from ..files.arrays import NpyFeatures
 from ..files.source import Source
 from ..files.zarr_array import ZarrFeatures, is_zarr
+from ..paths import check_not_address
 from ..types import IntArray
 from .blocks import Places, starts_of
 
@@ -160,6 +161,7 @@ def open_shards(folder: str | os.PathLike[str], *, what: str) -> list[Shard]:
     FeatureCountError
         If shards have different numbers of features.
     """
+    check_not_address(folder, who=f"{what}: ")
     path, _, part = os.fspath(folder).partition("#")
     if not Path(path).is_dir():
         raise InputFileError(

@@ -21,8 +21,8 @@ from ..errors import DiffhashError, InputError, InputFileError, MissingExtraErro
 from ..input_files import parsing
 from ..native.search import IndexedCodes
 from ..output_files import OutputKind, starts_with
+from ..paths import check_path
 from ..types import CodeArray
-from ..validation import check_path
 
 __all__ = [
     "PARQUET_FILE",

@@ -16,11 +16,11 @@ import numpy as np
 
 from ..errors import CollectionError, CollectionExistsError, CollectionNotFoundError
 from ..output_files import is_same_file
+from ..paths import check_path
 from ..stores import Collection, Item
 from ..stores import create as create_store
 from ..stores.address import is_url, shown_address
 from ..stores.engine_store import EngineStore
-from ..validation import check_path
 from .kept_work import InterruptedBuild
 from .model_files import open_store
 from .options import FileName, OptionError, check_count

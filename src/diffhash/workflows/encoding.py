@@ -12,6 +12,7 @@ from ..atomic_write import replacing
 from ..codes import code_bytes
 from ..files import IDS_FILE, CodesWriter, encode_file
 from ..model.fused_codes import number_objects
+from ..paths import check_path
 from ..stores.sqlite.export import ids_path
 from .feature_files import naming_bad_rows
 from .fused_files import fused_blocks
@@ -178,7 +179,7 @@ def encode_fused(
 
 def _outputs(out: FileName) -> tuple[Path, Path]:
     """The file of codes, and the file of ids beside it."""
-    out = Path(out)
+    out = check_path(out, caller="encode")
     if out.suffix.lower() != ".npy":
         raise OptionError(f"`out`: codes are written to an .npy file, got {str(out)!r}")
     return out, ids_path(out)

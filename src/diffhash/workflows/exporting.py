@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from ..paths import check_path
 from ..stores.sqlite.export import FORMATS, ids_file, ids_path, output_kind
 from .model_files import open_collection
 from .options import FileName, OptionError
@@ -53,7 +52,7 @@ def export(
     >>> [path.name for path in result.paths], result.codes
     (['codes.npy', 'codes.ids.npy'], 200)
     """
-    out = Path(out)
+    out = check_path(out, caller="export")
     chosen = format or EXPORT_FORMATS.get(out.suffix.lower())
     if chosen not in FORMATS:
         raise OptionError(

@@ -15,12 +15,12 @@ import numpy as np
 from ..atomic_write import remove_stale_parts, replacing
 from ..errors import CollectionBusyError, InputFileError
 from ..model import HashModel
+from ..paths import check_path
 from ..stores import Collection
 from ..stores.engine_store import EngineStore
 from ..stores.sqlite.lock import LOGS, WriterLock
 from ..stores.sqlite.schema import COLLECTION_FILE
 from ..types import CodeArray
-from ..validation import check_path
 
 __all__ = ["Rows", "add_rows", "new_collection", "rows_of"]
 

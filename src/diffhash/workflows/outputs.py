@@ -10,8 +10,8 @@ from ..atomic_write import write_atomically
 from ..files import CODES_FILE
 from ..model.file import MODEL_FILE
 from ..output_files import PAGE, OutputKind, check_replaceable, is_same_file, starts_with, write_error
+from ..paths import check_path
 from ..stores.sqlite.schema import COLLECTION_FILE
-from ..validation import check_path
 from .options import FileName, OptionError
 
 __all__ = [

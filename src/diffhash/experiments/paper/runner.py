@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 
+from ...paths import check_path
 from .cells import Cell, compute, plan
 from .results import FILE_NAME, Results
 from .settings import Settings
@@ -40,7 +40,7 @@ def run(
     Results
         Results of all cells of the plan.
     """
-    folder = Path(folder)
+    folder = check_path(folder, caller="reproduce")
     path = folder / FILE_NAME
     results = Results.open(path, settings, fresh=fresh)
     folder.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ from ...evaluation import evaluate
 from ...hashers import RefinedHash
 from ...hashers.base import BaseHasher
 from ...pairs import Pairs
+from ...paths import check_path
 from ...search import HammingIndex
 from ...stores import Collection
 from ...types import IntArray
@@ -78,7 +79,7 @@ def run_demo(
     -------
     DemoResult
     """
-    folder = Path(folder)
+    folder = check_path(folder, caller="demo")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / COLLECTION
     if path.exists():

@@ -16,7 +16,8 @@ from ...errors import (
     ParameterError,
 )
 from ...model import HashModel, model_of
-from ...validation import check_number, check_path
+from ...paths import check_path
+from ...validation import check_number
 from ..capabilities import ENGINES, Capabilities
 from ..caption_words import check_fields
 from ..fused_objects import check_can_fuse

@@ -13,7 +13,8 @@ from ...codes import code_bytes
 from ...errors import CollectionFileError, InputError, OutputFileError
 from ...model import HashModel, model_of
 from ...output_files import is_same_file
-from ...validation import check_choice, check_path
+from ...paths import check_path
+from ...validation import check_choice
 from ..model_loading import check_extends, check_n_bits, copy_model
 from ..reports import VerifyReport
 from .description import next_generation, set_meta
