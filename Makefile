@@ -61,7 +61,7 @@ test-stores: $(VENV)/.package $(SERVERS)/.installed ## start PostgreSQL and Milv
 	timeout --signal=INT --kill-after=60 300 \
 	    $(BIN)/python -m tests.servers $(BIN)/python -m pytest -m server -n 0 tests/stores/milvus/test_kill.py
 
-# Playwright's own browsers cannot be had everywhere: Debian's is used.
+# Debian's Chromium is used.
 test-page: $(VENV)/.page ## drive the page of the service with Chromium, which is installed if it is missing (as root)
 	command -v chromium >/dev/null || { apt-get update --quiet && apt-get install --yes --quiet chromium; }
 	timeout --signal=INT --kill-after=60 600 $(BIN)/python -m pytest -m browser -n 2 --durations=5 tests/page
