@@ -51,6 +51,71 @@ def test_overlapping_limits_are_restored_when_the_last_context_ends():
         assert blas_threads() == before
 
 
+class FakeBlas:
+    """A library as threadpoolctl controls it; MKL has a limit for each thread."""
+
+    user_api = "blas"
+    threading_layer = "intel"
+
+    def __init__(self, name: str, internal_api: str) -> None:
+        self.filepath, self.internal_api = name, internal_api
+        self._limit = threading.local() if internal_api == "mkl" else types.SimpleNamespace()
+
+    @property
+    def num_threads(self) -> int:
+        return getattr(self._limit, "n", 4)
+
+    def set_num_threads(self, n: int) -> None:
+        self._limit.n = n
+
+
+def test_mkl_is_limited_in_every_thread(monkeypatch):
+    """Its limit belongs to a thread, like that of OpenMP."""
+    mkl = FakeBlas("mkl", "mkl")
+    monkeypatch.setattr(threads, "_loaded_libraries", lambda: [mkl])
+    monkeypatch.setenv("DIFFHASH_NUM_THREADS", "2")
+
+    assert in_runs(lambda parts: (list(parts), mkl.num_threads)[1], range(8)) == [1, 1]
+    assert mkl.num_threads == 4
+
+
+def test_a_library_that_is_loaded_inside_a_context_is_limited_by_the_next_one(monkeypatch):
+    """And all limits are restored when the last context ends."""
+    first, second = FakeBlas("first", "openblas"), FakeBlas("second", "openblas")
+    loaded = [first]
+    # New objects each time, as if they were looked for again.
+    monkeypatch.setattr(threads, "_loaded_libraries", lambda: list(loaded))
+    with one_blas_thread():
+        loaded.append(second)
+        with one_blas_thread():
+            assert (first.num_threads, second.num_threads) == (1, 1)
+    assert (first.num_threads, second.num_threads) == (4, 4)
+
+
+def test_a_thread_that_cannot_start_stops_the_others(monkeypatch):
+    """The error is raised without waiting for work whose result nobody needs."""
+    monkeypatch.setattr(threads, "_loaded_libraries", lambda: [FakeBlas("blas", "openblas")])
+    monkeypatch.setenv("DIFFHASH_NUM_THREADS", "2")
+    start, started, done = threading.Thread.start, [], []
+
+    def fail(self):
+        started.append(self)
+        if len(started) > 1:
+            raise RuntimeError("can't start new thread")
+        start(self)
+
+    def slow(parts):
+        for part in parts:
+            time.sleep(0.01)
+            done.append(part)
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    with pytest.raises(RuntimeError, match="start new thread"):
+        in_runs(slow, range(400))
+
+    assert len(done) < 100
+
+
 def test_the_limit_is_restored_after_an_error():
     with threadpool_limits(2, user_api="blas"):
         before = blas_threads()

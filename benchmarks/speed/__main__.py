@@ -146,7 +146,9 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure rows again that are up to date")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
     parser.add_argument(
-        "--no-docs", action="store_true", help="do not write into the documentation; so it is with --clock cpu"
+        "--no-docs",
+        action="store_true",
+        help="do not write into the documentation; so it is with --clock cpu",
     )
     parser.add_argument("--measure", choices=ROWS, metavar="ROW", help=argparse.SUPPRESS)
     options = parser.parse_args()

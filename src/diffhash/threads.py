@@ -48,8 +48,12 @@ def one_blas_thread() -> Iterator[None]:
     with _lock:
         before = [(lib, lib.num_threads) for lib in libraries]
         if _n_open == 0:
-            _process_wide = [(lib, n) for lib, n in before if not _is_per_thread(lib)]
-            _set_limits([(lib, 1) for lib, _ in _process_wide])
+            _process_wide = []
+        # Some may have been loaded since the first context began.
+        limited = {lib.filepath for lib, _ in _process_wide}
+        new = [(lib, n) for lib, n in before if not _is_per_thread(lib) and lib.filepath not in limited]
+        _process_wide += new
+        _set_limits([(lib, 1) for lib, _ in new])
         _n_open += 1
     per_thread = [(lib, n) for lib, n in before if _is_per_thread(lib)]
     _set_limits([(lib, 1) for lib, _ in per_thread])
@@ -109,7 +113,8 @@ def _loaded_libraries() -> list[Any]:
 
 def _is_per_thread(library: Any) -> bool:
     """Whether every thread has its own limit."""
-    return getattr(library, "threading_layer", None) == "openmp"
+    # threadpoolctl sets the limit that MKL has for each thread.
+    return library.internal_api == "mkl" or getattr(library, "threading_layer", None) == "openmp"
 
 
 def _set_limits(limits: list[tuple[Any, int]]) -> None:
@@ -168,7 +173,7 @@ def in_runs(function: Callable[[Iterable[A]], B], parts: Sequence[A], *, most_ru
     >>> sum(in_runs(sum, [1, 2, 3]))
     6
     """
-    most = max((int(library.num_threads) for library in _loaded_libraries()), default=1)
+    most = max((int(library.num_threads or 1) for library in _loaded_libraries()), default=1)
     n_runs = min(
         thread_count(None, caller="fit"), most, most_runs, _MOST_AT_ONCE, len(parts) // _FEWEST_PARTS
     )
@@ -186,8 +191,8 @@ def in_runs(function: Callable[[Iterable[A]], B], parts: Sequence[A], *, most_ru
 
     bounds = [len(parts) * number // n_runs for number in range(n_runs + 1)]
     with one_blas_thread(), ThreadPoolExecutor(n_runs) as pool:
-        runs = [pool.submit(run, first, last) for first, last in pairwise(bounds)]
         try:
+            runs = [pool.submit(run, first, last) for first, last in pairwise(bounds)]
             # The first error, whichever run it is in.
             for done in as_completed(runs):
                 done.result()

@@ -163,3 +163,25 @@ def test_a_misleading_sample_of_the_rows_does_not_change_the_answer(kernel, n_qu
 
     np.testing.assert_array_equal(found.ids[:7], expected.ids)
     np.testing.assert_array_equal(found.distances[:7], expected.distances)
+
+
+@pytest.mark.parametrize("with_ids", [False, True])
+@pytest.mark.parametrize("apart", [0, 1, 2])
+@pytest.mark.parametrize("width", [3, 8, 17])
+def test_most_codes_are_near_a_query(kernel, width, apart, with_ids):
+    """The limits of the queries are soon 0, or no more rows can be found; some rows are at a distance of 1 to 3."""
+    rng = np.random.default_rng(width)
+    queries = rng.integers(0, 256, (40, width), dtype=np.uint8)
+    codes = queries[rng.integers(0, len(queries), 3000)]
+    for _ in range(apart):
+        codes[np.arange(3000), rng.integers(0, width, 3000)] ^= (1 << rng.integers(0, 8, 3000)).astype(
+            np.uint8
+        )
+    codes[::7] = queries[rng.integers(0, len(queries), len(codes[::7]))]
+    ids = rng.permutation(3000) if with_ids else None
+    expected = naive.ranked(queries, codes, np.arange(3000) if ids is None else ids, None)
+
+    for k in (1, 5, 9, 40, 200):
+        found = native.top_k(queries=queries, database=codes, k=k, ids=ids, n_threads=2, kernel=kernel)
+
+        assert answers(found) == [answer[:k] for answer in expected]

@@ -296,8 +296,8 @@ def column_moments32(
     buffer = np.empty((min(len(values), few), values.shape[1]), values.dtype)
     for start in range(0, len(values), few):
         rows = values[start : start + few]
-        centred = np.subtract(rows, shift, out=buffer[: len(rows)])
         with np.errstate(over="ignore", invalid="ignore"):
+            centred = np.subtract(rows, shift, out=buffer[: len(rows)])
             total += np.add.reduce(centred, axis=0)
             if squares is not None and low is not None and high is not None:
                 np.multiply(centred, centred, out=centred)

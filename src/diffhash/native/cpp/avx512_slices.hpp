@@ -9,7 +9,7 @@ namespace {
 constexpr std::size_t kVersions = 8 * kPlane;       // bytes of the versions of a carry
 constexpr std::size_t kCarryTable = 32 * kVersions;  // of a word: half of the first-level cache
 constexpr std::size_t kLow = 5;                     // planes in which the carries of a word are summed
-constexpr std::size_t kBias = 16;                   // bytes of a query's bias
+constexpr std::size_t kBias = 16;                   // bytes of a query's bias; the last one says which rows may pass
 
 DIFFHASH_INLINE __m512i load_plane(const std::uint8_t* plane) { return _mm512_load_si512(plane); }
 
@@ -128,7 +128,7 @@ DIFFHASH_INLINE __m512i rows_within(const Pass& pass, const std::uint8_t* bias, 
         add_from(1, full_adder(sum[0], load_plane(carries + w * kPlane), last));
     else
         add_from(0, last);
-    return _mm512_xor_si512(overflow, _mm512_set1_epi64(-1));
+    return _mm512_andnot_si512(overflow, load_plane(pass.constants + 8 * std::size_t{bias[kBias - 1]}));
 }
 
 // One word of all queries. HIGH: planes above the low ones if it is the last word, else 0.

@@ -14,7 +14,8 @@
 // odd limit 2 m + 1, d <= limit means C <= m; for an even limit 2 m it means C + p <= m. With N planes,
 // 2^N > C, this is the same as C + [p] + (2^N - 1 - m) < 2^N: no carry leaves the highest plane. The sum
 // starts with the planes of the constant instead of zero ("biases"); with p added each of these is 0, 1, p or
-// its inverse for all rows.
+// its inverse for all rows. A limit of 0 would need one more plane: it is a limit of 1, and only rows with p = 0
+// may pass. Where many codes are equal, most queries soon have a limit of 0, or find no more rows at all.
 #pragma once
 
 #include "scan.hpp"
@@ -25,8 +26,8 @@ namespace diffhash {
 constexpr std::size_t kWordAdders = 32;
 // A word's 32 carries are summed in this many planes, and one carry of the next weight is left.
 constexpr std::size_t kLowPlanes = 5;
-// Room for the planes of one bias.
-constexpr std::size_t kBiasBytes = 16;
+// Room for the planes of one bias, and where it says which rows may pass.
+constexpr std::size_t kBiasBytes = 16, kMayPass = 15;
 // Fewer queries than this do not make up for the preparation of a block.
 constexpr std::size_t kMinSlicedQueries = 16;
 
@@ -67,10 +68,12 @@ public:
         }
     }
 
-    // The limit may be below 0 or above all distances. A limit of 0 also lets distances of 1 pass: the bias
-    // with p would need one more plane.
+    // The limit may be below 0, which no row passes, or above all distances.
     void set_limit(std::size_t q, int limit) {
         const int most = static_cast<int>(64 * words_) + 1;
+        // Planes 0, 1, p and its inverse, of the parities of the codes alone.
+        const unsigned may_pass = limit < 0 ? 0 : limit > 0 ? 1 : parities_[q] ? 2 : 3;
+        biases_.data()[q * kBiasBytes + kMayPass] = static_cast<std::uint8_t>(8 * may_pass);
         limit = std::clamp(limit, 1, most);
         const std::size_t planes = kLowPlanes + high_planes(words_);
         const unsigned even = (1u << planes) - 1 - static_cast<unsigned>(limit / 2);

@@ -25,7 +25,7 @@ inline bool can_sample(const TopKRequest& request) {
 // One row of each of kSampleRows ranges of the same size, at changing places: data may repeat with a period.
 inline std::size_t sample_row(std::size_t i, std::size_t n) {
     const std::size_t size = n / kSampleRows;
-    return i * size + i * 7919 % size;
+    return i * size + (i * 0x9E3779B97F4A7C15 >> 32) % size;
 }
 
 // For queries [begin, end): the smallest distance of which enough rows of the sample are nearer.
@@ -44,7 +44,7 @@ std::vector<unsigned> first_bounds(const Kernel& kernel, const TopKRequest& requ
                      for (std::size_t i = 0; i < block.count; ++i) ++counts[q * bins + distances[i]];
                  });
     // Four standard deviations above the number that k rows of all are expected to have in the sample, and two more:
-    // of small Poisson numbers fewer than 3 in 10,000 are larger. A higher bound lets more rows pass than k.
+    // for fewer than 2 queries in 1,000 the bound is too low. A higher one would let more rows pass than k.
     const double expected = static_cast<double>(request.k) * kSampleRows / static_cast<double>(request.codes.n);
     const auto enough = static_cast<std::size_t>(expected + 4 * std::sqrt(expected) + 2);
     std::vector<unsigned> bounds(end - begin);

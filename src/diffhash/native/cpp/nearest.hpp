@@ -28,11 +28,14 @@ inline std::size_t row_of(Candidate c) {
 }
 
 class Nearest {
+    // Room for rows that is made at once: 64 kB. With a large k a thread may never need all that it could take.
+    static constexpr std::size_t kReserved = 8192;
+
 public:
     // `first_bound`, at most n_bits + 1: rows at this distance and beyond need not be taken.
     Nearest(std::size_t k, std::size_t capacity, unsigned n_bits, const std::int64_t* ids, unsigned first_bound)
         : k_(k), capacity_(capacity), bound_(first_bound), ids_(ids), counts_(n_bits + 1) {
-        taken_.reserve(capacity);
+        taken_.reserve(std::min(capacity, kReserved));
     }
 
     static std::size_t capacity_for(std::size_t k, std::size_t rows) {
@@ -59,7 +62,8 @@ public:
         }
     }
 
-    // Adds what another thread has taken of other rows. Each of the two has at least its best k.
+    // Adds what another thread has taken of other rows. Each of the two has at least its best k, or all of its rows
+    // that are nearer than the first bound.
     void merge(const Nearest& other) {
         if (ids_) {
             taken_.insert(taken_.end(), other.taken_.begin(), other.taken_.end());
