@@ -116,16 +116,16 @@ def test_close_words_prefer_the_first_letter_and_then_the_frequent_one():
 
 def test_a_rare_word_counts_more_than_a_frequent_one():
     counts = {"a": 90, "red": 10, "apple": 2}
-    query = match_words("a red apple", 100, lambda words: {w: counts[w] for w in words if w in counts}, None)
+    query = looked_up("a red apple", 100, counts)
     shares = [query.share(text) for text in ("an apple", "red house", "a house", "a red apple", "zebra")]
     assert shares[3] == 1
     assert shares == sorted(shares, reverse=True) or shares[0] > shares[1] > shares[2] > shares[4] == 0
 
 
-def looked_up(text, n_captions, counts, close=()):
+def looked_up(text, n_captions, counts, close=(), count_any=None):
     words = WordList(list(close), [counts[word] for word in close])
     return match_words(
-        text, n_captions, lambda asked: {w: counts[w] for w in asked if w in counts}, lambda: words
+        text, n_captions, lambda asked: {w: counts[w] for w in asked if w in counts}, count_any, lambda: words
     )
 
 
@@ -136,6 +136,28 @@ def test_a_word_of_more_than_half_of_the_captions_is_no_match_beside_an_unknown_
     assert not query.groups
     assert looked_up("a zebra", 20, {"a": 10}).match.found, "half of the captions"
     assert looked_up("a zebra", 19, {"a": 19}).match.found, "too few captions to tell"
+
+
+@pytest.mark.parametrize(("n_with_any", "is_common"), [(10, False), (15, False), (16, True), (20, True)])
+@pytest.mark.parametrize(("text", "second"), [("star", "stars"), ("stars", "stars"), ("staq", "stat")])
+def test_a_caption_with_two_words_that_match_counts_once(text, second, n_with_any, is_common):
+    counts, asked = {"star": 10, second: 10}, []
+
+    def count_any(words):
+        asked.append(set(words))
+        return n_with_any
+
+    query = looked_up(f"{text} zebra", 30, counts, close=["star", second], count_any=count_any)
+
+    assert asked == [{"star", second}]
+    assert bool(query.match.common) == is_common
+
+
+@pytest.mark.parametrize(("counts", "is_common"), [((10, 5), False), ((16, 16), True)])
+def test_captions_are_not_counted_if_the_counts_of_the_words_tell(counts, is_common):
+    """``count_any`` is None, so a call of it would fail."""
+    query = looked_up("star zebra", 30, dict(zip(("star", "stars"), counts, strict=True)))
+    assert bool(query.match.common) == is_common
 
 
 def test_common_words_count_if_the_query_has_no_others():

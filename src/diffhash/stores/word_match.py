@@ -92,6 +92,7 @@ def match_words(
     text: str,
     n_captions: int,
     count: Callable[[Iterable[str]], Mapping[str, int]],
+    count_any: Callable[[Iterable[str]], int],
     word_list: Callable[[], WordList],
 ) -> WordQuery:
     """Look the words of a text up.
@@ -102,6 +103,9 @@ def match_words(
     n_captions : int
     count : function
         Gives the number of captions that have each of some words; words without captions are left out.
+    count_any : function
+        Gives the number of captions that have at least one of some words. It takes longer than ``count``, so it is
+        called only if the counts of single words do not tell whether more than half of the captions have one.
     word_list : function
         Gives the whole vocabulary. It is called only if a word is unknown and has no other form.
     """
@@ -116,7 +120,7 @@ def match_words(
             close = word_list().close_to(word, len(_CLOSE))
             group = dict(zip(close, _CLOSE, strict=False))
             counts = {**counts, **count(close)}
-        n_with = sum(counts.get(form, 0) for form in group)
+        n_with = _count_with({form: counts[form] for form in group if form in counts}, n_captions, count_any)
         weight = _rarity(n_with, n_captions)
         total += weight
         is_common = n_captions >= _MIN_CAPTIONS and 2 * n_with > n_captions
@@ -137,7 +141,18 @@ def match_words(
     return WordQuery(match, tuple(groups), tuple(weights), total, tuple(telling))
 
 
+def _count_with(counts: Mapping[str, int], n_captions: int, count_any: Callable[[Iterable[str]], int]) -> int:
+    """How many captions have at least one of some words: at least the largest count, at most the sum.
+
+    The sum counts a caption with two of the words twice. It is enough if it is at most half of the captions, or if one
+    word alone is in more than half.
+    """
+    upper, lower = sum(counts.values()), max(counts.values(), default=0)
+    if 2 * lower <= n_captions < 2 * upper:
+        return count_any(counts)
+    return min(upper, n_captions)
+
+
 def _rarity(n_with: int, n_captions: int) -> float:
     """Inverse document frequency, as in BM25; never negative."""
-    n_with = min(n_with, n_captions)
     return math.log(1 + (n_captions - n_with + 0.5) / (n_with + 0.5))

@@ -188,6 +188,24 @@ def test_captions_that_share_only_a_common_word_are_not_found_by_words(path, has
     assert len(found[2]) == 20
 
 
+@pytest.mark.parametrize(
+    ("word", "second"), [("star", "stars"), ("staq", "stat")], ids=["another form", "close words"]
+)
+def test_a_caption_with_two_words_that_match_counts_once(path, hasher, word, second):
+    """Ten captions with both words are a third of thirty, not two thirds."""
+    with dh.Collection.create(path, hasher, words="caption") as collection:
+        captions = [f"a star of {second}"] * 10 + ["a frog"] * 20
+        payloads = [{"caption": caption} for caption in captions]
+        collection.add_codes(codes(30), modality="x", ids=range(30), payloads=payloads)
+        asked = f"{word} zebra"
+        assert collection.match_words(asked).common == ()
+        assert sorted(ids(collection.search_words([asked], k=20)[0])) == list(range(10))
+
+        more = [{"caption": "star"}, {"caption": second}]
+        collection.add_codes(codes(12), modality="x", ids=range(30, 42), payloads=more * 6)
+        assert collection.match_words(asked).common == (word,), "22 of 42 captions"
+
+
 def test_filters_apply_to_words_and_codes(pictured):
     collection, _ = pictured
     hits = collection.search_raw(["red apple"], modality="text", into="image", k=40, where={"n": {"lt": 20}})[

@@ -24,6 +24,7 @@ __all__ = [
     "add_captions",
     "check_word_index",
     "count_captions",
+    "count_captions_with",
     "document_counts",
     "indexed_word_fields",
     "join_word_parts",
@@ -118,6 +119,13 @@ def document_counts(db: Database, words: Iterable[str]) -> dict[str, int]:
         return {word: int(count) for word, count in found.items() if count}
 
 
+def count_captions_with(db: Database, words: Iterable[str]) -> int:
+    """How many captions have at least one of some words."""
+    query = _any_of(words)
+    with damage_is_reported(db.path):
+        return int(db.value("SELECT COUNT(*) FROM words WHERE words MATCH ?", (query,)))
+
+
 def read_word_list(db: Database) -> WordList:
     """The whole vocabulary."""
     _open_word_list(db)
@@ -134,17 +142,18 @@ def _open_word_list(db: Database) -> None:
 def matching_keys(
     db: Database, groups: Sequence[Sequence[str]], *, all_groups: bool
 ) -> Iterator[tuple[int, float]]:
-    """Keys of the captions that have a word of one group, or of all groups, and BM25 scores; the lowest is best.
-
-    Words are letters and digits only (:mod:`..caption_words`), and in quotes they are no syntax of FTS5.
-    """
-    quoted = ("(" + " OR ".join(f'"{word}"' for word in group) + ")" for group in groups)
-    query = (" AND " if all_groups else " OR ").join(quoted)
+    """Keys of the captions that have a word of one group, or of all groups, and BM25 scores; the lowest is best."""
+    query = (" AND " if all_groups else " OR ").join(f"({_any_of(group)})" for group in groups)
     statement = "SELECT rowid, bm25(words) AS score FROM words WHERE words MATCH ? ORDER BY score, rowid"
     for key, score in db.execute(statement, (query,)):
         with damage_is_reported(db.path):  # a damaged index has no scores
             match = int(key), float(score)
         yield match
+
+
+def _any_of(words: Iterable[str]) -> str:
+    """A query of FTS5. Words are letters and digits only (:mod:`..caption_words`), and in quotes they are no syntax."""
+    return " OR ".join(f'"{word}"' for word in words)
 
 
 def check_word_index(db: Database, fields: Sequence[str], payloads: Iterable[tuple[int, Any]]) -> list[str]:

@@ -26,7 +26,7 @@ from .modality_codes import ModalityCodes
 from .payloads import fetch_payloads
 from .reading import ReadMixin
 from .snapshot import Snapshot
-from .word_index import count_captions, document_counts, matching_keys, read_word_list
+from .word_index import count_captions, count_captions_with, document_counts, matching_keys, read_word_list
 
 __all__ = [
     "NO_WORDS",
@@ -204,6 +204,7 @@ class WordMixin(ReadMixin):
             text,
             count_captions(self._db),
             lambda words: document_counts(self._db, words),
+            lambda words: count_captions_with(self._db, words),
             self._word_list,
         )
 
