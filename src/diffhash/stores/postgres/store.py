@@ -171,7 +171,7 @@ def open_store(
             description, data = read_tables(connection, tables, shown=address.shown, caller=caller)
             server = check_server(connection, install=False, shown=address.shown, caller=caller)
             if writable:
-                ensure_writes_table(connection, tables)
+                ensure_writes_table(connection, tables, shown=address.shown, caller=caller)
         model = None
         if description.has_model:
             model = description.load(

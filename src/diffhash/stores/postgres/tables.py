@@ -35,6 +35,8 @@ Connection: TypeAlias = psycopg.Connection[Any]
 #: values of type ``bit`` since 0.7.
 MIN_SERVER, MIN_PGVECTOR = 13, (0, 7)
 _LONGEST_NAME = 48
+#: The table of writes has these columns and no others, so that a table of something else is never taken for it.
+_WRITES_COLUMNS = [("write", "uuid"), ("written", "timestamp with time zone")]
 
 
 def quoted(name: str) -> str:
@@ -171,7 +173,15 @@ def create_tables(
                 f"{caller}: the table {tables.main} of {shown} is not a collection, so it is not replaced. "
                 "Remove it yourself, or choose another name."
             ) from error
-        connection.execute(f"DROP TABLE IF EXISTS {', '.join(tables.all(len(old.modalities)))}")
+        replaced = tables.all(len(old.modalities))
+        if not _exists(connection, tables.writes):
+            replaced.remove(tables.writes)
+        elif not _is_writes_table(connection, tables):
+            raise CollectionExistsError(
+                f"{caller}: the table {tables.writes} of {shown} belongs to something else, so it is not replaced. "
+                "Nothing was changed. Rename that table, or choose another name."
+            )
+        connection.execute(f"DROP TABLE IF EXISTS {', '.join(replaced)}")
     for name in tables.all(len(new.description.modalities)):
         if _exists(connection, name):
             raise CollectionExistsError(
@@ -209,15 +219,31 @@ def create_tables(
 
 def _create_writes_table(connection: Connection, tables: Tables) -> None:
     connection.execute(
-        f"CREATE TABLE IF NOT EXISTS {tables.writes} "
-        "(write uuid PRIMARY KEY, written timestamptz NOT NULL DEFAULT now())"
+        f"CREATE TABLE {tables.writes} (write uuid PRIMARY KEY, written timestamptz NOT NULL DEFAULT now())"
     )
 
 
-def ensure_writes_table(connection: Connection, tables: Tables) -> None:
+def ensure_writes_table(connection: Connection, tables: Tables, *, shown: str, caller: str) -> None:
     """Make the table of writes if the collection comes from before 0.2.0, which did not have it."""
     if not _exists(connection, tables.writes):
         _create_writes_table(connection, tables)
+    if not _is_writes_table(connection, tables):
+        expected, found = (
+            ", ".join(f"{column} {kind}" for column, kind in columns) or "none"
+            for columns in (_WRITES_COLUMNS, _columns(connection, tables.writes))
+        )
+        raise CollectionFileError(
+            f"{caller}: writing to {shown} needs the table {tables.writes} with the columns {expected}. A table of "
+            f"something else has this name; its columns are {found:.200}. Nothing was changed. Rename that table, and "
+            "open the collection again. If it belongs to another collection, copy that one to another name."
+        )
+
+
+def _is_writes_table(connection: Connection, tables: Tables) -> bool:
+    row = connection.execute(
+        "SELECT relkind = 'r' FROM pg_class WHERE oid = to_regclass(%s)", (tables.writes,)
+    ).fetchone()
+    return bool(row and row[0]) and _columns(connection, tables.writes) == _WRITES_COLUMNS
 
 
 def read_tables(
