@@ -1,4 +1,4 @@
-"""Checks of the names of files that users give."""
+"""Checks of the names of files that users give, and addresses in messages."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from typing import Any
 
 from .errors import AddressError, InputError
 
-__all__ = ["check_not_address", "check_path"]
+__all__ = ["check_not_address", "check_path", "without_passwords"]
 
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 #: A Path keeps only one slash. A scheme of one letter would be a drive of Windows.
 _PATH_OF_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")
+
+#: The password of an address, up to the last @: it may have slashes and more @ in it. Spaces are no part of an
+#: address; a password that has them ends at the next @, but a number with a space after it is a port.
+_PASSWORD = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:/{1,2}[^\s:/]*:)(?:\S*@|(?!\d+(?:\W|$))[^\n]*?@(?:\S*@)?)")
+#: An address with parameters, and its secret parameters.
+_PARAMETERS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/[^\s?]*\?\S+")
+_SECRET = re.compile(r"([?&][^=&]*(?:pass|secret|token|key)[^=&]*=)[^&'\"]*", re.IGNORECASE)
 
 
 def check_path(path: Any, *, caller: str) -> Path:
@@ -34,7 +41,8 @@ def check_path(path: Any, *, caller: str) -> Path:
 def check_not_address(path: Any, *, who: str) -> None:
     """Refuse an address where the path of a file is needed. It may hold a password, so only its scheme is shown.
 
-    A path in a folder whose name ends in a colon is not refused.
+    A name such as ``photos:/a.dh`` is no address as text. As a Path it is one, because a Path keeps only one slash of
+    ``photos://a.dh``; so it is refused unless there is a folder ``photos:``.
 
     Examples
     --------
@@ -43,15 +51,29 @@ def check_not_address(path: Any, *, who: str) -> None:
     diffhash.errors.AddressError: load: the path of a file is needed, got an address (postgresql://…).
     In Python, diffhash.open and diffhash.create take addresses.
     """
-    found = None
+    found, form = None, ""
     if isinstance(path, str):
         found = _ADDRESS.match(path)
     elif isinstance(path, PurePath):
-        found = _PATH_OF_ADDRESS.match(path.as_posix())
+        found, form = _PATH_OF_ADDRESS.match(path.as_posix()), ", as text and not as a Path"
         if found and Path(f"{found[1]}:").is_dir():
             return
     if found:
         raise AddressError(
             f"{who}the path of a file is needed, got an address ({found[1]}://…). "
-            "In Python, diffhash.open and diffhash.create take addresses."
+            f"In Python, diffhash.open and diffhash.create take addresses{form}."
         )
+
+
+def without_passwords(text: str) -> str:
+    """Replace passwords and tokens of the addresses in a text by ``***``.
+
+    Examples
+    --------
+    >>> without_passwords("write NAME=FILE, got 'postgresql://ann:secret@localhost/photos'")
+    "write NAME=FILE, got 'postgresql://ann:***@localhost/photos'"
+    >>> without_passwords("no answer from https://localhost:8080/?token=secret")
+    'no answer from https://localhost:8080/?token=***'
+    """
+    text = _PASSWORD.sub(r"\1***@", text)
+    return _PARAMETERS.sub(lambda address: _SECRET.sub(r"\1***", address[0]), text)

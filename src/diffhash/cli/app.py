@@ -10,6 +10,7 @@ from typing import Annotated, TextIO
 import typer
 
 from ..errors import DiffhashError, DiffhashWarning, UnreadablePicturesError
+from ..paths import without_passwords
 from ..workflows.options import OptionError
 from .add import add
 from .bench import bench
@@ -122,7 +123,7 @@ def run_app(arguments: Sequence[str]) -> int:
         if isinstance(error, OptionError):
             return _say(_with_help(_error_line(error), f"diffhash {arguments[0]}"), MISUSED)
         if isinstance(error, UnreadablePicturesError) and "--json" in arguments:
-            print_json({"error": _error_line(error), "unreadable": error.pictures})
+            print_json({"error": without_passwords(_error_line(error)), "unreadable": error.pictures})
         return _say(_error_line(error), FAILED)
     if status == INTERRUPTED:
         # Typer returns this status in place of KeyboardInterrupt.

@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from ..paths import without_passwords
+
 __all__ = ["echo", "escaped_json", "shown", "visible"]
 
 
@@ -57,7 +59,12 @@ def escaped_json(text: str) -> str:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text, which may have several lines. Everything that the command line prints goes through here."""
+    """Print text, which may have several lines. Everything that the command line prints goes through here.
+
+    Messages (``err``) quote what was typed. So the passwords of addresses in them are hidden.
+    """
+    if err:
+        text = without_passwords(text)
     stream = sys.stderr if err else sys.stdout
     encoding = getattr(stream, "encoding", None) or "utf-8"
     # A terminal that lacks a character shows its number.
