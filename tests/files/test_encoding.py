@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from diffhash.errors import InputError, InputFileError, ParameterError
 from diffhash.files import encode_file, open_features
+
+#: Linux has a link to each open file there.
+OPEN_FILES = Path("/proc/self/fd")
 
 
 class SlowFirst:
@@ -85,15 +90,28 @@ def test_a_file_that_shrinks_while_it_is_encoded_is_an_error(file, n_threads):
         list(encode_file(SlowFirst(), file, n_threads=n_threads))
 
 
+def handles_of(path):
+    """How many open files of this process are this file."""
+    found = 0
+    for handle in OPEN_FILES.iterdir():
+        with suppress(OSError):  # the handle of the folder itself is closed again
+            found += handle.samefile(path)
+    return found
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="the system does not list the open files of a process")
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_codes_that_are_not_taken_leave_no_open_file(file, n_threads):
     """The threads end before the file is closed, also if the caller stops after the first block."""
     hasher = SlowFirst()
     codes = encode_file(hasher, file, n_threads=n_threads)
     next(codes)
+    assert handles_of(file.source.path) == 1
+
     codes.close()
 
     assert hasher.at_work == 0
+    assert handles_of(file.source.path) == 0
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
