@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import secrets
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import diffhash as dh
-from diffhash.errors import CollectionExistsError, CollectionFileError
+from diffhash.errors import CollectionExistsError, CollectionFileError, StoreServerError
 
 CODES = np.arange(5, dtype=np.uint8).reshape(5, 1)
 
@@ -96,3 +100,88 @@ def test_an_old_collection_can_be_replaced(address, old, opened):
     with _overwrite(address) as store:
         assert store.add_codes(CODES, modality="b") == [0, 1, 2, 3, 4]
         assert store.verify().ok
+
+
+def test_writers_that_open_an_old_collection_together_all_succeed(address, old, postgres_server):
+    n_threads = 6
+    for _ in range(8):
+        postgres_server.run(f"DROP TABLE IF EXISTS {old}_writes")
+        together = threading.Barrier(n_threads)
+
+        def open_and_write(together=together):
+            together.wait(20)
+            with dh.open(address, writable=True) as store:
+                return store.add_codes(CODES[:1], modality="a")
+
+        with ThreadPoolExecutor(n_threads) as pool:
+            calls = [pool.submit(open_and_write) for _ in range(n_threads)]
+        ids = [call.result()[0] for call in calls]
+        assert len(set(ids)) == n_threads
+    with dh.open(address) as store:
+        assert len(store) == 5 + 8 * n_threads
+
+
+@pytest.fixture
+def role(postgres_server, old):
+    """A role that may read and write the rows of an old collection, and nothing else."""
+    name = f"role_{secrets.token_hex(4)}"
+    tables = ", ".join(old + suffix for suffix in ("", "_model", "_objects", "_codes_0"))
+    postgres_server.run(
+        f"CREATE ROLE {name} LOGIN; GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {name}"
+    )
+    yield name
+    postgres_server.run(f"DROP OWNED BY {name}")
+    postgres_server.run(f"DROP ROLE {name}")
+
+
+def _statements(error):
+    """The statements of a message, which begin after ``run: ``."""
+    return [part.split("; then ")[0] for part in str(error).split("run: ")[1:]]
+
+
+def test_a_role_with_rights_on_rows_writes_once_the_owner_has_run_the_statements(
+    address, role, postgres_server
+):
+    own = address.replace("diffhash@", f"{role}@")
+    with dh.open(own) as store:
+        assert len(store) == 5
+    with pytest.raises(StoreServerError, match=rf"_writes\".* the role '{role}' may not make it") as caught:
+        dh.open(own, writable=True)
+    make, grant = _statements(caught.value)
+    assert make.startswith("CREATE TABLE")
+
+    postgres_server.run(make)
+    with pytest.raises(StoreServerError, match=rf"'{role}' may not write .*_writes\".*GRANT") as caught:
+        dh.open(own, writable=True)
+    assert _statements(caught.value) == [grant]
+    postgres_server.run(grant)
+
+    with dh.open(own, writable=True) as store:
+        assert store.add_codes(CODES[:2], modality="a") == [5, 6]
+        assert store.upsert_codes(CODES[:1], modality="a", ids=[5]) == [5]
+        assert store.delete([0]) == 1
+        assert store.verify().ok
+    with dh.open(address, writable=True) as store:
+        assert store.add_codes(CODES[:1], modality="a") == [7]
+
+
+def test_a_role_that_may_make_tables_does_not_take_the_table_from_the_owner(
+    address, role, old, postgres_server
+):
+    own = f"{address.replace('diffhash@', f'{role}@')}"
+    postgres_server.run(f"GRANT CREATE ON SCHEMA public TO {role}")
+    with pytest.raises(StoreServerError, match="Let 'diffhash', the owner of the collection, open it once"):
+        dh.open(own, writable=True)
+    assert postgres_server.run(f"SELECT to_regclass('{old}_writes') IS NULL") == "t"
+
+
+def test_the_owner_of_the_collection_owns_the_table_that_an_administrator_made(
+    address, role, old, postgres_server
+):
+    for suffix in ("", "_model", "_objects", "_codes_0"):
+        postgres_server.run(f"ALTER TABLE {old}{suffix} OWNER TO {role}")
+
+    dh.open(address, writable=True).close()
+
+    with dh.open(address.replace("diffhash@", f"{role}@"), writable=True) as store:
+        assert store.add_codes(CODES[:1], modality="a") == [5]

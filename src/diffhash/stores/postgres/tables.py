@@ -162,6 +162,7 @@ def create_tables(
     connection: Connection, tables: Tables, new: NewStore, *, overwrite: bool, shown: str, caller: str
 ) -> None:
     """Make the tables of a collection; within a transaction. Only a collection is ever replaced."""
+    _lock_names(connection, tables)
     exists = f"{caller}: {shown} exists already. Open it, choose another name, or say overwrite=True."
     if _exists(connection, tables.main):
         if not overwrite:
@@ -199,7 +200,7 @@ def create_tables(
         connection.execute(
             f"CREATE TABLE {tables.objects} (position bigint PRIMARY KEY, id bigint NOT NULL UNIQUE, payload jsonb)"
         )
-        _create_writes_table(connection, tables)
+        connection.execute(_writes_statement(tables))
         for number, modality in enumerate(new.description.modalities):
             table = tables.codes(number)
             connection.execute(
@@ -217,8 +218,8 @@ def create_tables(
         connection.execute(f"INSERT INTO {tables.model} VALUES (%s)", (new.data,))
 
 
-def _create_writes_table(connection: Connection, tables: Tables) -> None:
-    connection.execute(
+def _writes_statement(tables: Tables) -> str:
+    return (
         f"CREATE TABLE {tables.writes} (write uuid PRIMARY KEY, written timestamptz NOT NULL DEFAULT now())"
     )
 
@@ -226,7 +227,7 @@ def _create_writes_table(connection: Connection, tables: Tables) -> None:
 def ensure_writes_table(connection: Connection, tables: Tables, *, shown: str, caller: str) -> None:
     """Make the table of writes if the collection comes from before 0.2.0, which did not have it."""
     if not _exists(connection, tables.writes):
-        _create_writes_table(connection, tables)
+        _add_writes_table(connection, tables, shown=shown, caller=caller)
     if not _is_writes_table(connection, tables):
         expected, found = (
             ", ".join(f"{column} {kind}" for column, kind in columns) or "none"
@@ -237,6 +238,62 @@ def ensure_writes_table(connection: Connection, tables: Tables, *, shown: str, c
             f"something else has this name; its columns are {found:.200}. Nothing was changed. Rename that table, and "
             "open the collection again. If it belongs to another collection, copy that one to another name."
         )
+    row = connection.execute(
+        "SELECT bool_and(has_table_privilege(c.oid, needed)), current_user, pg_get_userbyid(c.relowner) "
+        "FROM pg_class c, unnest(%s::text[]) needed WHERE c.oid = to_regclass(%s) GROUP BY c.oid, c.relowner",
+        (["SELECT", "INSERT", "DELETE"], tables.writes),
+    ).fetchone()
+    if row is not None and not row[0]:
+        raise StoreServerError(
+            f"{caller}: the role {row[1]!r} may not write to {shown}: it needs rights on the table {tables.writes}, as "
+            f"on the other tables of the collection. Let {row[2]!r}, its owner, run: {_grant(tables, row[1])}"
+        )
+
+
+def _add_writes_table(connection: Connection, tables: Tables, *, shown: str, caller: str) -> None:
+    """Make the table of writes, for the owner of the collection; others could not give rights on it to other roles."""
+    owner, user = "", ""
+    try:
+        with connection.transaction():
+            # Whatever the server's default is: what others did before they gave the lock back must be seen.
+            connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            _lock_names(connection, tables)
+            if _exists(connection, tables.writes):
+                return
+            row = connection.execute(
+                "SELECT pg_get_userbyid(relowner), current_user, pg_has_role(relowner, 'USAGE') FROM pg_class "
+                "WHERE oid = to_regclass(%s)",
+                (tables.main,),
+            ).fetchone()
+            if row is None:
+                raise CollectionNotFoundError(f"{caller}: the collection {shown} was removed meanwhile.")
+            owner, user, allowed = row
+            if allowed:
+                connection.execute(_writes_statement(tables))
+                if user != owner:
+                    connection.execute(f"ALTER TABLE {tables.writes} OWNER TO {quoted(owner)}")
+                return
+    except errors.InsufficientPrivilege:
+        pass
+    except (errors.DuplicateTable, errors.UniqueViolation):
+        return  # Somebody else made a table of this name; the caller looks at it.
+    raise StoreServerError(
+        f"{caller}: writing to {shown} needs the table {tables.writes}, which collections from before 0.2.0 do not "
+        f"have, and the role {user!r} may not make it. Let {owner!r}, the owner of the collection, open it once with "
+        f"writable=True, or run: {_writes_statement(tables)}; then run: {_grant(tables, user)}"
+    )
+
+
+def _grant(tables: Tables, role: str) -> str:
+    return f"GRANT SELECT, INSERT, UPDATE, DELETE ON {tables.writes} TO {quoted(role)}"
+
+
+def _lock_names(connection: Connection, tables: Tables) -> None:
+    """Wait until nobody else makes tables of this collection; until the end of the transaction.
+
+    ``IF NOT EXISTS`` does not suffice: of two that make a table at once, one fails.
+    """
+    connection.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (tables.main,))
 
 
 def _is_writes_table(connection: Connection, tables: Tables) -> bool:
