@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+import diffhash as dh
 from diffhash.learning.projections import (
     covariance_difference,
     eigen_projections,
     numerical_rank,
+    row_signs,
     singular_projections,
 )
 
@@ -145,3 +147,22 @@ def test_a_large_matrix_of_zeros_has_directions():
     np.testing.assert_allclose(P @ P.T, np.eye(5), atol=1e-12)
     np.testing.assert_allclose(Q @ Q.T, np.eye(5), atol=1e-12)
     assert not values.any()
+
+
+def test_signs_of_mirrored_features_do_not_hang_on_rounding():
+    """Two entries of a direction have the same magnitude, up to rounding."""
+    row = np.array([0.1, 0.7, -0.7, 0.1])
+    for change in (0.0, 1e-9, -1e-9):
+        assert row_signs(row[None] + np.array([0, change, 0, 0])).item() == 1.0
+
+
+def test_codes_of_mirrored_features_are_nested():
+    """The short code and the long one are decomposed in different ways."""
+    rng = np.random.default_rng(0)
+    halves = rng.standard_normal((400, 150))
+    X = np.concatenate([halves, -halves], axis=1)
+    views = {"x": X, "y": X + 0.1 * rng.standard_normal(X.shape)}
+
+    short, long = (dh.DiffHash(n).fit(views, dh.Pairs.aligned(400)) for n in (8, 128))
+
+    np.testing.assert_array_equal(short.encode(X, modality="x")[:, 0], long.encode(X, modality="x")[:, 0])

@@ -93,3 +93,47 @@ def test_codes_find_as_much_as_those_learned_from_the_features(sparse, monkeypat
 
     assert found[0] > 0.3
     assert abs(found[1] - found[0]) < 0.1
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_feature_far_from_zero_leaves_rows_as_they_are(metric):
+    """Such as a time stamp: products of rows that are not centred leave no digits for the other features."""
+    X = counts(20, 150).tolil()
+    X[:, 3] = 1.7e9
+    X = scipy.sparse.csr_array(X)
+    representation = Representation("linear", metric)
+
+    found = WideRows(X).coordinates(metric, np.arange(15), who="test")
+
+    assert found is None
+    assert fit_linear_rows(X, representation, who="test") is None
+
+
+@pytest.mark.parametrize("constant", [0.0, 1e6, 1e9])
+def test_a_constant_feature_hardly_changes_what_codes_find(constant):
+    rng = np.random.default_rng(0)
+    topics = np.abs(rng.standard_normal((12, 17_000))) * (rng.random((12, 17_000)) < 0.02)
+    hidden = rng.random((320, 12)) * (rng.random((320, 12)) < 0.4)
+    words = (hidden @ topics) * (rng.random((320, 17_000)) < 0.3)
+    words[:, 5] = constant
+    X, Y = scipy.sparse.csr_array(words), hidden @ rng.standard_normal((12, 10))
+
+    hasher = dh.RefinedHash(16).fit({"x": X[:200], "y": Y[:200]}, dh.Pairs.aligned(200))
+
+    x, y = hasher.encode(X[200:], modality="x"), hasher.encode(Y[200:], modality="y")
+    assert dh.evaluate(x, y, np.arange(120), np.arange(120)).mean_average_precision > 0.6
+
+
+def test_coordinates_are_computed_once(monkeypatch):
+    """Although representations are fitted in several threads."""
+    monkeypatch.setenv("DIFFHASH_NUM_THREADS", "4")
+    calls = []
+    compute = wide_rows._row_coordinates
+    monkeypatch.setattr(wide_rows, "_row_coordinates", lambda X: (calls.append(X.tobytes()), compute(X))[1])
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3000))
+
+    dh.RefinedHash(8).fit({"x": X, "y": X[:, :20] + rng.normal(size=(60, 20))}, dh.Pairs.aligned(60))
+
+    assert len(calls) >= 2
+    assert len(set(calls)) == len(calls)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import diffhash as dh
 from diffhash.native import available_kernels
 from diffhash.native.binning import bin_columns, bin_extremes, count_bins
 
@@ -80,3 +81,9 @@ def test_counts_of_intervals_equal_a_loop(kernel, n, n_bits, n_bins, seed):
         for row in range(n_own):
             expected[bit, bins[bit, row]] += 1
     np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(("bins", "n_bins"), [([[0, 3]], 3), ([[-1, 0]], 3), ([[0, 1]], 300)])
+def test_bins_outside_the_table_are_refused(bins, n_bins):
+    with pytest.raises(dh.errors.InputError, match="must lie below n_bins"):
+        count_bins(np.array(bins), n_bins)

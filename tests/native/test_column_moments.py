@@ -75,3 +75,11 @@ def test_overflow_is_told():
 
 def test_no_rows_have_no_sum():
     assert column_sums(np.zeros((0, 3))).tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", np.longdouble, np.float16, np.int32])
+def test_other_numbers_are_taken_as_float64(dtype):
+    X = np.array([[1, 2], [3, 6]]).astype(dtype)
+
+    assert column_moments(X).mean.tolist() == [2.0, 4.0]
+    assert column_sums(X).tolist() == [4.0, 8.0]

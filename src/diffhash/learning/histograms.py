@@ -57,8 +57,6 @@ class JointHistogram:
     rows_x: Counts = field(init=False)
     rows_y: Counts = field(init=False)
     self_pairs: Counts = field(init=False)
-    #: The tables of listed pairs that are not zero any more.
-    _counted_kinds: set[str] = field(init=False, default_factory=set, repr=False)
 
     def __post_init__(self) -> None:
         cells = (self.n_bits, self.n_bins, self.n_bins)
@@ -116,11 +114,10 @@ class JointHistogram:
             )
             table = getattr(self, kind)
             # The tables are large: the first counts need not be added to zeros.
-            if kind in self._counted_kinds:
+            if table.any():
                 table += found
             else:
                 setattr(self, kind, found.astype(table.dtype, copy=False))
-                self._counted_kinds.add(kind)
         return self
 
     def _add_rows(self, table: Counts, bins: IntArray, groups: IntArray | None, n_own: int | None) -> None:
@@ -146,7 +143,6 @@ class JointHistogram:
         for name in ("positive", "negative", "counted", "rows_x", "rows_y", "self_pairs"):
             # With one view the rows of both sides are the same counts.
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self._counted_kinds = self._counted_kinds | other._counted_kinds
         return self
 
     def counts(self) -> tuple[Counts, Counts]:

@@ -239,6 +239,10 @@ def smallest_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, F
 
 
 def row_signs(P: FloatArray) -> FloatArray:
-    """Signs (n_bits, 1) that make the entry of largest magnitude in each row positive."""
-    largest = np.abs(P).argmax(axis=1)
+    """Signs (n_bits, 1) that make the entry of largest magnitude in each row positive.
+
+    Of nearly equal ones it is the first: with features that mirror each other, rounding would decide.
+    """
+    magnitudes = np.abs(P)
+    largest = (magnitudes >= (1 - 1e-6) * magnitudes.max(axis=1, keepdims=True)).argmax(axis=1)
     return np.where(P[np.arange(len(P)), largest] < 0, -1.0, 1.0)[:, None]

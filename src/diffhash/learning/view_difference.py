@@ -145,7 +145,7 @@ def pair_moments(
 
     # Products of features for each kind of pairs and each view, and sums of groups.
     bytes_each = 8 * (x.n_features + y.n_features) * (x.n_features + y.n_features + scheme.n_groups)
-    parts = x.over_blocks(sum_first, bytes_each=bytes_each)
+    parts = x.over_blocks(sum_first, bytes_each=bytes_each, partner=y)
     if not (pairs.one_view or pairs.aligned):
         parts += y.over_blocks(sum_second, bytes_each=bytes_each)
     moments = parts[0]

@@ -43,6 +43,11 @@ class FeatureMap(ABC):
         """
         return None
 
+    @property
+    def own_function(self) -> Callable[..., Any] | None:
+        """A function of the user that :meth:`transform` calls, or None. It may not be made for threads."""
+        return None
+
     @abstractmethod
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays, from which :func:`map_from_state` restores the map."""

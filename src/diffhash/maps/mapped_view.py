@@ -80,7 +80,7 @@ class MappedView:
                 blocks = [self.map.transform(self.X[rows]) for rows in slices]
                 self._whole = scipy.sparse.vstack(blocks, format="csr")
             else:
-                if getattr(self.map, "own_function", None) is None:
+                if self.map.own_function is None:
                     # Each block is copied while it is in the cache. A function of the user may be slow to call.
                     slices = list(block_rows(self.n_rows, _CACHED_PARTS * self._width()))
                 first = self.map.transform(self.X[slices[0]])
@@ -106,20 +106,34 @@ class MappedView:
             self.whole()
 
     def over_blocks(
-        self, function: Callable[[Iterator[tuple[slice, Any]]], T], *, bytes_each: int = 0
+        self,
+        function: Callable[[Iterator[tuple[slice, Any]]], T],
+        *,
+        bytes_each: int = 0,
+        partner: MappedView | None = None,
     ) -> list[T]:
         """Results of a function for runs of consecutive :meth:`blocks`; large views are shared by several threads.
 
-        ``bytes_each`` is the size of a result: large results are few.
+        Parameters
+        ----------
+        function : function of an iterator of (rows, features)
+        bytes_each : int
+            Size of a result: large results are few.
+        partner : MappedView, optional
+            Another view whose rows the function reads.
         """
         slices = list(self._slices())
-        # Threads would all compute the features that are kept. A function of the user may not be made for threads.
-        if self._keep or getattr(self.map, "own_function", None) is not None:
+        # Threads would all compute the features that are kept.
+        if self._keep or self._calls_user() or (partner is not None and partner._calls_user()):
             return [function(self.blocks())]
         most_runs = max(1, _RESULT_BYTES // max(1, bytes_each))
         return in_runs(
             lambda run: function((rows, self.rows(rows)) for rows in run), slices, most_runs=most_runs
         )
+
+    def _calls_user(self) -> bool:
+        """Whether reading rows calls a function of the user, which may not be made for threads."""
+        return self.map.own_function is not None and self._whole is None
 
     def _slices(self) -> Iterator[slice]:
         return block_rows(self.n_rows, self._width())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -55,6 +55,11 @@ class UnitMap(FeatureMap):
     def offset(self) -> FloatArray | None:
         """See :attr:`FeatureMap.offset`."""
         return self.inner.offset
+
+    @property
+    def own_function(self) -> Callable[..., Any] | None:
+        """That of the inner map."""
+        return self.inner.own_function
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Plain parameters and arrays."""

@@ -25,6 +25,8 @@ __all__ = ["WideRows", "fit_linear_rows"]
 
 #: With more features than this, dense or sparse, and than so many times the rows, rows are compared in their own space.
 _MIN_FEATURES, _MIN_SPARSE_FEATURES, _FEATURES_A_ROW = 2048, 16_384, 4
+#: Largest ratio of squared lengths of sparse rows to their variance.
+_MAX_CANCELLATION = 1e6
 #: Metrics that have the same meaning in the space of the rows, and what they are there.
 _METRICS = {"euclidean": "euclidean", "cosine": "cosine", "diagonal": "euclidean", "root-cosine": "euclidean"}
 
@@ -39,7 +41,7 @@ class WideRows:
 
     def __init__(self, X: Any) -> None:
         self.X = X
-        self._coordinates: dict[tuple[str, bytes], FloatArray] = {}
+        self._coordinates: dict[tuple[str, bytes], FloatArray | None] = {}
 
     @staticmethod
     def suits(X: Any, n_rows: int | None = None) -> bool:
@@ -54,8 +56,15 @@ class WideRows:
             return None
         return _METRICS.get(metric)
 
-    def coordinates(self, metric: str, fit_rows: IntArray, *, who: str) -> FloatArray:
-        """Coordinates of all rows, (n, at most n).
+    @staticmethod
+    def key(metric: str, fit_rows: IntArray) -> tuple[str, bytes]:
+        """Equal for metrics that have the same coordinates."""
+        # Only the deviations depend on the fit rows.
+        kind = metric if metric in ("diagonal", "root-cosine") else "rows"
+        return kind, fit_rows.tobytes() if kind == "diagonal" else b""
+
+    def coordinates(self, metric: str, fit_rows: IntArray, *, who: str) -> FloatArray | None:
+        """Coordinates of all rows, (n, at most n); None if digits would be lost.
 
         Parameters
         ----------
@@ -67,9 +76,8 @@ class WideRows:
         who : str
             Prefix of error messages.
         """
-        # Only the deviations depend on the fit rows.
-        kind = metric if metric in ("diagonal", "root-cosine") else "rows"
-        key = kind, fit_rows.tobytes() if kind == "diagonal" else b""
+        key = self.key(metric, fit_rows)
+        kind = key[0]
         if key not in self._coordinates:
             rows = self.X
             if kind == "diagonal":
@@ -84,8 +92,8 @@ class WideRows:
 
 def fit_linear_rows(
     X: Any, representation: Representation, *, who: str
-) -> tuple[FeatureMap, MappedView, RowBasis]:
-    """Linear features of sparse rows in the space of the rows.
+) -> tuple[FeatureMap, MappedView, RowBasis] | None:
+    """Linear features of sparse rows in the space of the rows; None if digits would be lost.
 
     Parameters
     ----------
@@ -107,9 +115,14 @@ def fit_linear_rows(
     fitted: FeatureMap
     if representation.metric != "cosine":
         fitted = fit_representation(X, representation, None, who=who)
-        found, basis = row_space(MappedView(X, fitted))
+        view = MappedView(X, fitted)
+        if _loses_digits(view.whole()):
+            return None
+        found, basis = row_space(view)
         return fitted, plain_view(found.X.astype(X.dtype)), basis
     # Rows of unit length are dense, but they lie in the space of the sparse rows.
+    if _loses_digits(X):
+        return None
     centred = LinearMap.fit(X, who=who)
     found, basis = row_space(MappedView(X, centred))
     units = unit_rows(found.X, np.zeros(found.n_features))
@@ -122,8 +135,26 @@ def _times(X: Any, scale: FloatArray) -> Any:
     return (X @ scipy.sparse.diags_array(scale)).tocsr() if scipy.sparse.issparse(X) else X * scale
 
 
-def _row_coordinates(X: Any) -> FloatArray:
-    """Coordinates whose products are those of the centred rows: a Cholesky factor of the matrix of these products."""
+def _loses_digits(X: Any) -> bool:
+    """Whether products of sparse rows are inexact, because a feature is far from zero: a time stamp beside counts.
+
+    The mean is subtracted from the products, not from the rows, which would then be dense.
+    """
+    if not scipy.sparse.issparse(X):
+        return False
+    n = X.shape[0]
+    mean = np.asarray(X.sum(axis=0, dtype=np.float64)).reshape(-1) / n
+    length = float(np.square(X.data, dtype=np.float64).sum()) / n
+    return bool(length > _MAX_CANCELLATION * abs(length - mean @ mean))
+
+
+def _row_coordinates(X: Any) -> FloatArray | None:
+    """Coordinates whose products are those of the centred rows: a Cholesky factor of the matrix of these products.
+
+    None if too many digits would be lost.
+    """
+    if _loses_digits(X):
+        return None
     rows = X.astype(np.float64)
     mean = np.asarray(rows.sum(axis=0)).reshape(-1) / rows.shape[0]
     if scipy.sparse.issparse(rows):

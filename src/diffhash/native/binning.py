@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InputError
 from ..threads import thread_count
 from ..types import FloatArray, IntArray
 from . import dispatch
@@ -119,6 +120,10 @@ def count_bins(
     >>> count_bins(np.array([[0, 2, 0, 1]], dtype=np.uint8), 3, n_own=3)
     array([[2, 0, 1]])
     """
+    if not 1 <= n_bins <= 256 or bins.min(initial=0) < 0 or bins.max(initial=0) >= n_bins:
+        raise InputError(
+            f"count_bins: bins must not be negative and must lie below n_bins={n_bins}, which is at most 256."
+        )
     counts = np.zeros((len(bins), n_bins), dtype=np.int64)
     backend, _ = dispatch.choose(kernel)
     backend.count_bins(

@@ -58,6 +58,7 @@ def column_moments(X: NDArray[Any], *, kernel: str | None = None) -> ColumnMomen
     >>> column_moments(np.array([[1.0], [2.0], [6.0]]))
     ColumnMoments(mean=array([3.]), squares=array([14.]), low=array([1.]), high=array([6.]))
     """
+    X = _usual(X)
     n, d = X.shape
     total, squares, shift = np.zeros(d), np.zeros(d), _near_mean(X)
     low, high = X[0].copy(), X[0].copy()
@@ -77,9 +78,15 @@ def column_sums(X: NDArray[Any], *, kernel: str | None = None) -> FloatArray:
     >>> column_sums(np.full((1000, 2), 1e4, dtype=np.float32))
     array([10000000., 10000000.])
     """
+    X = _usual(X)
     total, shift = np.zeros(X.shape[1]), _near_mean(X)
     _run(X, shift, total, (None, None, None), kernel)
     return np.asarray(total + len(X) * shift.astype(np.float64))
+
+
+def _usual(X: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers as float32 or float64 of this machine."""
+    return X if X.dtype in (np.float32, np.float64) and X.dtype.isnative else X.astype(np.float64)
 
 
 def _near_mean(X: NDArray[Any]) -> NDArray[Any]:

@@ -93,9 +93,11 @@ def fit_basis(
     who: str,
 ) -> ViewBasis:
     """Fit a representation and its principal axes to the rows of a view. Linear features ignore landmarks."""
-    rows = None
+    rows, in_rows = None, None
     if representation.features == "linear" and scipy.sparse.issparse(X) and WideRows.suits(X):
-        fitted, view, rows = fit_linear_rows(X, representation, who=who)
+        in_rows = fit_linear_rows(X, representation, who=who)
+    if in_rows is not None:
+        fitted, view, rows = in_rows
     else:
         fitted = fit_representation(X, representation, landmarks, who=who)
         view = MappedView(X, fitted)
@@ -188,6 +190,8 @@ class PairTrial:
                 with suppress(InputError):
                     self._landmarks_of(side)
         needed = [(side, view.representation) for setting in settings for side, view in enumerate(setting)]
+        wide = {(side, self._rows[side].key(r)): (side, r) for side, r in needed}
+        in_threads(lambda key: self._rows[key[0]].prepare(key[1], who=self._who[key[0]]), list(wide.values()))
         in_threads(lambda key: self._basis(*key), list(dict.fromkeys(needed)))
         distinct = {tuple(view.representation for view in setting): setting for setting in settings}
         in_threads(self._prepare_covariances, [s for s in distinct.values() if self.can_fit(s)])
@@ -316,12 +320,25 @@ class _TrialRows:
             positions = np.arange(n_fit), np.arange(n_fit, n)
         return cls(X[fit_rows], X[scored_rows], wide, *positions)
 
+    def key(self, representation: Representation) -> Any:
+        """Equal for representations with the same coordinates."""
+        return None if self.wide is None else self.wide.key(representation.metric, self.fit_positions)
+
+    def prepare(self, representation: Representation, *, who: str) -> None:
+        """Compute the coordinates of the rows, if the representation is compared in them."""
+        # If they cannot be computed, the representation cannot be fitted, and `_basis` says so.
+        with suppress(InputError, ParameterError):
+            if self.wide is not None and self.wide.metric(representation.metric) is not None:
+                self.wide.coordinates(representation.metric, self.fit_positions, who=who)
+
     def compared(self, representation: Representation, landmarks: IntArray | None, *, who: str) -> _Compared:
         """What the representation is fitted to."""
         metric = None if self.wide is None else self.wide.metric(representation.metric)
         fit, scored = self.fit, self.scored
+        found = None
         if self.wide is not None and metric is not None:
             found = self.wide.coordinates(representation.metric, self.fit_positions, who=who)
+        if found is not None and metric is not None:
             fit, scored = found[self.fit_positions], found[self.scored_positions]
             representation = replace(representation, metric=metric)
         points = None

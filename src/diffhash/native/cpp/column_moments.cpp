@@ -6,7 +6,8 @@
 namespace diffhash {
 namespace {
 
-// Rows that are summed together in the type of the values. NumPy's version has the same, and so the same rounding, except of a single column.
+// Rows that are summed together in the type of the values. The version in NumPy has the same number, so that both round
+// alike; only a single column is added in another order there.
 constexpr std::size_t kFewRows = 256;
 
 template <class Real>
