@@ -20,8 +20,11 @@ def test_an_own_kernel_is_called_by_one_thread_at_a_time(monkeypatch, metric, mo
     """Also if its rows are scaled first, and if only the partners of the rows need it."""
     monkeypatch.setenv("DIFFHASH_NUM_THREADS", "2")
     monkeypatch.setattr(mapped_view, "_BLOCK_SIZE", 40 * 50)
-    monkeypatch.setattr(mapped_view, "KEEP_BYTES", 0)
-    monkeypatch.setattr(mapped_view.MappedView.__init__, "__defaults__", (0,))
+    init = mapped_view.MappedView.__init__
+    # As if the features of every view were larger than what is kept.
+    monkeypatch.setattr(
+        mapped_view.MappedView, "__init__", lambda view, X, fitted, _keep=0: init(view, X, fitted, 0)
+    )
     monkeypatch.setattr(training_data, "_FEW_OBJECTS", 0)
     lock, active, most = threading.Lock(), 0, 0
 
