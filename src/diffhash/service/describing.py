@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import CalibrationError, UnsupportedCallError
 from ..search.calibration import chance_at, false_match_limit
 from ..stores import Item
+from ..stores.engine_store import EngineStore
 from ..workflows.model_files import describe_model
 from .settings import ServeSettings
 
@@ -38,6 +39,7 @@ def describe_store(store: Any, settings: ServeSettings, model_tag: str) -> dict[
         **stats,
         "modalities": list(store.modalities),
         "word_fields": list(store.word_fields),
+        "caption_fields": _caption_fields(store),
         "next_id": _next_id(store),
         "model": model,
         "model_sha256": model_tag,
@@ -45,6 +47,11 @@ def describe_store(store: Any, settings: ServeSettings, model_tag: str) -> dict[
         "writable": settings.writable,
         "limits": asdict(settings.limits),
     }
+
+
+def _caption_fields(store: Any) -> list[str]:
+    """Payload fields that are captions. A store without a word index remembers them for a copy in a file."""
+    return list(store.description.words if isinstance(store, EngineStore) else store.word_fields)
 
 
 def _next_id(store: Any) -> int | None:

@@ -111,6 +111,17 @@ def test_words_are_indexed_again_in_a_file_that_comes_back_from_a_store_without_
             assert store.verify().ok
 
 
+def test_every_store_keeps_the_names_of_the_captions_for_a_copy(hasher, make_store, tmp_path):
+    """Also a service in front of a store that has no word index."""
+    target = make_store(words=["caption", "title"])
+    workflows.copy(captioned_file(tmp_path / "first.dh", hasher), target)
+    workflows.copy(target, tmp_path / "back.dh")
+
+    with dh.open(tmp_path / "back.dh") as store:
+        assert store.word_fields == ("caption", "title")
+        assert [hit.id for hit in store.search_words(["frogs"])[0]] == ["f"]
+
+
 def test_codes_without_a_model_keep_the_names_of_their_captions(tmp_path):
     with dh.create("memory://", n_bits=8, modalities=("x",), words="caption") as store:
         store.add_codes(random_codes(1)[:, :1], modality="x", payloads=[{"caption": "frog"}])

@@ -334,7 +334,8 @@ def _description(told: Any, shown: str) -> StoreDescription:
             told["fused_modality"],
             str(told["model_sha256"]),
             "",
-            tuple(map(str, told.get("word_fields", ()))),
+            # A service of an earlier version tells only the fields of a word index.
+            tuple(map(str, told.get("caption_fields", told.get("word_fields", ())))),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise StoreServerError(f"diffhash.open: {shown} is not a service of diffhash.") from error
