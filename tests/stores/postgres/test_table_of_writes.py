@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
+import uuid
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
+import psycopg
 import pytest
 
 import diffhash as dh
-from diffhash.errors import CollectionExistsError, CollectionFileError, StoreServerError
+from diffhash.errors import (
+    CollectionExistsError,
+    CollectionFileError,
+    StoreServerError,
+    StoreUnavailableError,
+)
 
 CODES = np.arange(5, dtype=np.uint8).reshape(5, 1)
 
@@ -23,6 +32,35 @@ def old(address, collection_name, postgres_server):
         store.add_codes(CODES, modality="a")
     postgres_server.run(f"DROP TABLE {name}_writes")
     return name
+
+
+@pytest.fixture
+def after_a_lost_commit(monkeypatch):
+    """Lose the connection of the next commit of a store after it or before it, and call a function then."""
+
+    def arm(store, act, *, committed):
+        entered, done = type(store)._entered, []
+
+        @contextmanager
+        def losing(self, connection, begin, lock, caller):
+            if self is not store or begin != "BEGIN" or done:
+                with entered(self, connection, begin, lock, caller):
+                    yield
+                return
+            done.append(True)
+            if committed:
+                with entered(self, connection, begin, lock, caller):
+                    yield
+                act()
+                raise psycopg.OperationalError("lost")
+            with entered(self, connection, begin, lock, caller):
+                yield
+                connection.close()
+                act()
+
+        monkeypatch.setattr(type(store), "_entered", losing)
+
+    return arm
 
 
 def _overwrite(address):
@@ -185,3 +223,60 @@ def test_the_owner_of_the_collection_owns_the_table_that_an_administrator_made(
 
     with dh.open(address.replace("diffhash@", f"{role}@"), writable=True) as store:
         assert store.add_codes(CODES[:1], modality="a") == [5]
+
+
+@pytest.fixture
+def long_writer(postgres_server, collection_name, address):
+    """A function that begins a transaction of somebody else, which locks the collection until the test ends."""
+    with psycopg.connect(address.partition("?collection")[0].partition("&collection")[0]) as connection:
+        yield lambda: connection.execute(f"SELECT FROM {collection_name(address)} FOR UPDATE")
+        connection.rollback()
+
+
+@pytest.mark.parametrize("committed", [True, False], ids=["committed", "not committed"])
+def test_what_became_of_a_commit_is_told_beside_a_long_writer_if_it_was_done(
+    address, long_writer, after_a_lost_commit, committed
+):
+    with dh.create(address, n_bits=8, modalities=("a",), timeout=2) as store:
+        after_a_lost_commit(store, long_writer, committed=committed)
+        begin = time.monotonic()
+        if committed:
+            assert store.add_codes(CODES, modality="a") == [0, 1, 2, 3, 4]
+            assert time.monotonic() - begin < 1.5
+        else:
+            with pytest.raises(StoreUnavailableError, match=r"or another writer took long\. Either all"):
+                store.add_codes(CODES, modality="a")
+        assert len(store) == (5 if committed else 0)
+
+
+def test_nothing_is_claimed_of_a_commit_if_the_collection_was_removed_after_it(
+    address, collection_name, postgres_server, after_a_lost_commit
+):
+    name = collection_name(address)
+    with dh.create(address, n_bits=8, modalities=("a",)) as store:
+
+        def remove():
+            tables = ", ".join(name + suffix for suffix in ("", "_model", "_objects", "_writes", "_codes_0"))
+            postgres_server.run(f"DROP TABLE {tables}")
+
+        after_a_lost_commit(store, remove, committed=True)
+        with pytest.raises(CollectionFileError, match="it is not known whether the changes") as caught:
+            store.add_codes(CODES, modality="a")
+        assert "Nothing was changed" not in str(caught.value)
+
+
+def test_rows_that_ended_clients_left_are_removed_by_the_first_write_of_a_store(
+    address, collection_name, postgres_server
+):
+    table = f"{collection_name(address)}_writes"
+    dh.create(address, n_bits=8, modalities=("a",)).close()
+    recent = str(uuid.uuid4())
+    postgres_server.run(
+        f"INSERT INTO {table} SELECT gen_random_uuid(), now() - interval '2 days' FROM generate_series(1, 50); "
+        f"INSERT INTO {table} VALUES ('{recent}', now() - interval '2 hours')"
+    )
+    with dh.open(address, writable=True) as store:
+        for _ in range(3):
+            store.add_codes(CODES, modality="a")
+    assert postgres_server.run(f"SELECT count(*) FROM {table}") == "2"
+    assert postgres_server.run(f"SELECT count(*) FROM {table} WHERE write = '{recent}'") == "1"

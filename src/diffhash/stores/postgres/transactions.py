@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -90,7 +89,10 @@ class Transactions(EngineStore):
         self._tables = tables
         self._server = server
         self._current = _Current()
-        self._answered_writes: deque[uuid.UUID] = deque()
+        # Rows of writes that nobody will ask for; a thread that lost its session may go on beside the next one.
+        self._answered_writes: list[uuid.UUID] = []
+        self._answered_lock = threading.Lock()
+        self._old_rows_removed = False
 
     @property
     def id_kind(self) -> str:
@@ -166,7 +168,8 @@ class Transactions(EngineStore):
                         continue
                     if not self._was_committed(write, backoff, caller):
                         continue
-                self._answered_writes.append(write)
+                with self._answered_lock:
+                    self._answered_writes.append(write)
                 return result
 
     @contextmanager
@@ -213,11 +216,16 @@ class Transactions(EngineStore):
     def _store_write(self) -> uuid.UUID:
         """Leave a row that tells that the transaction was committed; rows that nobody will ask for are removed."""
         write = uuid.uuid4()
-        answered = [self._answered_writes.popleft() for _ in range(len(self._answered_writes))]
-        self._connection.execute(
-            f"DELETE FROM {self._tables.writes} WHERE write = ANY(%s) OR written < now() - interval '1 day'",
-            (answered,),
-        )
+        with self._answered_lock:
+            answered, self._answered_writes = self._answered_writes, []
+            remove_old, self._old_rows_removed = not self._old_rows_removed, True
+        if remove_old:
+            # What clients left that ended. Once is enough: each other client removes its own rows.
+            self._connection.execute(
+                f"DELETE FROM {self._tables.writes} WHERE written < now() - interval '1 day'"
+            )
+        if answered:
+            self._connection.execute(f"DELETE FROM {self._tables.writes} WHERE write = ANY(%s)", (answered,))
         self._connection.execute(f"INSERT INTO {self._tables.writes} (write) VALUES (%s)", (write,))
         return write
 
@@ -226,22 +234,37 @@ class Transactions(EngineStore):
         self._connections.forget()
         while backoff.wait():
             try:
-                with self._connections.taken(fresh=True) as connection, connection.transaction():
-                    # The old connection may still be committing: its lock tells when it has ended.
-                    connection.execute(f"SELECT FROM {self._tables.main} FOR UPDATE")
-                    row = connection.execute(
-                        f"SELECT EXISTS (SELECT FROM {self._tables.writes} WHERE write = %s)", (write,)
-                    ).fetchone()
-                assert row is not None  # a select without a table has one row
-                return bool(row[0])
+                with self._connections.taken(fresh=True) as connection:
+                    # A row proves the commit. Only its absence needs the lock, which a long writer may hold.
+                    if self._has_row(connection, write):
+                        return True
+                    with connection.transaction():
+                        # The old connection may still be committing: its lock tells when it has ended.
+                        connection.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+                        connection.execute(f"SELECT FROM {self._tables.main} FOR UPDATE")
+                        return self._has_row(connection, write)
+            except (errors.UndefinedTable, errors.UndefinedColumn, errors.InvalidSchemaName):
+                raise CollectionFileError(
+                    f"{caller}: the connection to {self.address} was lost while the changes were committed, and then "
+                    "somebody removed the collection or changed its tables. So it is not known whether the changes "
+                    "were made before. Look what the collection contains before you repeat the call."
+                ) from None
             except psycopg.Error as error:
                 if not (is_temporary(error) or isinstance(error, errors.LockNotAvailable)):
                     raise
         raise StoreUnavailableError(
             f"{caller}: the connection to {self.address} was lost while the changes were committed, and the server did "
-            "not come back in time to tell what became of them. Either all of them were made, or none. Repeat the "
-            "call: upsert and delete can always be repeated, and add with ids says if they exist already."
+            "not tell in time what became of them: it did not come back, or another writer took long. Either all of "
+            "them were made, or none. Repeat the call: upsert and delete can always be repeated, and add with ids says "
+            "if they exist already."
         )
+
+    def _has_row(self, connection: Connection, write: uuid.UUID) -> bool:
+        row = connection.execute(
+            f"SELECT EXISTS (SELECT FROM {self._tables.writes} WHERE write = %s)", (write,)
+        ).fetchone()
+        assert row is not None  # a select without a table has one row
+        return bool(row[0])
 
     def _close(self) -> None:
         self._connections.close()
