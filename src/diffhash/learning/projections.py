@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
+from ..threads import one_blas_thread
 from ..types import FloatArray
 
 __all__ = [
@@ -22,6 +24,8 @@ __all__ = [
     "smallest_eigenvectors",
 ]
 
+#: Symmetric matrices of at most this size are reduced with one thread.
+_ONE_THREAD = 1500
 #: Matrices with fewer rows or columns are decomposed quickly in any way.
 _LARGE = 256
 #: Smallest singular value, relative to the largest, whose directions may come from the squared matrix.
@@ -172,10 +176,13 @@ def leading_eigenvectors(matrix: FloatArray, count: int) -> tuple[FloatArray, Fl
     quickly.
     """
     n = len(matrix)
-    # With less memory to work in, LAPACK reduces one column at a time, which takes twice as long.
-    reduced, diagonal, beside, tau, info = scipy.linalg.lapack.dsytrd(
-        np.asfortranarray(matrix), lower=1, lwork=64 * n
-    )
+    # Half of the work are products with vectors. BLAS wakes its threads for each of them, which takes longer than a
+    # product if the matrix is small.
+    with one_blas_thread() if n <= _ONE_THREAD else nullcontext():
+        # With less memory to work in, LAPACK reduces one column at a time, which takes twice as long.
+        reduced, diagonal, beside, tau, info = scipy.linalg.lapack.dsytrd(
+            np.asfortranarray(matrix), lower=1, lwork=64 * n
+        )
     assert info == 0, "the arguments are legal"
     values = scipy.linalg.eigvalsh_tridiagonal(diagonal, beside, lapack_driver="sterf")
     _, vectors = scipy.linalg.eigh_tridiagonal(
