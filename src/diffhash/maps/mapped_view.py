@@ -82,7 +82,8 @@ class MappedView:
             else:
                 if self.map.own_function is None:
                     # Each block is copied while it is in the cache. A function of the user may be slow to call.
-                    slices = list(block_rows(self.n_rows, _CACHED_PARTS * self._width()))
+                    width = max(self._width_of_rows(), self.n_features)
+                    slices = list(block_rows(self.n_rows, _CACHED_PARTS * width))
                 first = self.map.transform(self.X[slices[0]])
                 found = np.empty((self.n_rows, first.shape[1]), dtype=first.dtype)
                 found[slices[0]] = first
@@ -141,8 +142,13 @@ class MappedView:
     def _width(self) -> int:
         """Largest number of values of a row."""
         if self.stays_sparse():
-            return int(self.X.nnz // max(self.n_rows, 1)) + 1
+            return self._width_of_rows()
         return max(self.map.n_features_in, self.n_features)
+
+    def _width_of_rows(self) -> int:
+        """Number of values of a row before the map; zeros of sparse rows do not count."""
+        sparse = scipy.sparse.issparse(self.X)
+        return int(self.X.nnz // max(self.n_rows, 1)) + 1 if sparse else self.map.n_features_in
 
     def stays_sparse(self) -> bool:
         """Whether the mapped features are sparse."""
